@@ -1,0 +1,1 @@
+"""Model evaluation results that carry the identity of the protocol that made them."""

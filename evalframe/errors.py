@@ -1,0 +1,176 @@
+"""Every error a user can meet: one hierarchy, a stable code, an exit code, four lines.
+
+A user error says what went wrong, what was expected, what was found and what to do next. It never shows a traceback
+and leaves nothing half-written. Library callers get the same object with the parts as attributes.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import ClassVar
+
+
+class ExitCode(IntEnum):
+    """What the process says when it ends."""
+
+    OK = 0
+    GATE_FAILED = 1  # a gate or a regression check failed
+    USAGE = 2  # usage, or input that cannot be read
+    NOT_COMPARABLE = 3  # the comparison, or a metric it was asked for, is not one
+    CONTRACT = 4  # contract or protocol violation: bad data, leaked calibration
+    MISMATCH = 5  # audit, digest or parity mismatch
+    INTERRUPTED = 130
+
+
+class EvalframeError(Exception):
+    """Base of all typed errors. `what`, `expected`, `found` and `hint` are one line each; `where` names the place."""
+
+    code: ClassVar[str] = "EF000"
+    exit_code: ClassVar[ExitCode] = ExitCode.USAGE
+
+    def __init__(self, what: str, *, expected: str, found: str, hint: str, where: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.expected = expected
+        self.found = found
+        self.hint = hint
+        self.where = where
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        lines = (
+            f"{self.code} {self.what}{place}",
+            f"  expected: {self.expected}",
+            f"  found:    {self.found}",
+            f"  hint:     {self.hint}",
+        )
+        return "\n".join(printable(line) for line in lines)
+
+    def to_json(self) -> dict[str, str]:
+        """The object that `--json` prints under `error`."""
+        return {
+            "code": self.code,
+            "what": self.what,
+            "expected": self.expected,
+            "found": self.found,
+            "where": self.where,
+            "hint": self.hint,
+        }
+
+
+def printable(text: str, limit: int = 2000) -> str:
+    """`text` on one line, with control and direction characters escaped: ids in messages come from outside."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+# ---- EF1xx: usage and unreadable input (exit 2) ---------------------------------------------------------------------
+
+
+class UsageError(EvalframeError):
+    """The command was called with options that cannot be meant."""
+
+    code = "EF101"
+
+
+class InputError(EvalframeError):
+    """A file is missing, truncated or not what its name says."""
+
+    code = "EF110"
+
+
+class UnknownName(UsageError):
+    """A metric, table, protocol, run or parameter that does not exist."""
+
+    code = "EF102"
+
+
+# ---- EF2xx: contracts (exit 4) --------------------------------------------------------------------------------------
+
+
+class ContractError(EvalframeError):
+    """Data breaks the contract of its table."""
+
+    code = "EF201"
+    exit_code = ExitCode.CONTRACT
+
+
+# ---- EF3xx: store ---------------------------------------------------------------------------------------------------
+
+
+class StoreError(EvalframeError):
+    """The store cannot be read or written."""
+
+    code = "EF301"
+
+
+class StoreConflict(EvalframeError):
+    """An id that is sealed already was given different content."""
+
+    code = "EF310"
+    exit_code = ExitCode.CONTRACT
+
+
+class StoreCorrupt(EvalframeError):
+    """Sealed content no longer matches its seal."""
+
+    code = "EF320"
+    exit_code = ExitCode.MISMATCH
+
+
+# ---- EF4xx: comparison (exit 3) -------------------------------------------------------------------------------------
+
+
+class NotComparable(EvalframeError):
+    """Two results answer different questions."""
+
+    code = "EF401"
+    exit_code = ExitCode.NOT_COMPARABLE
+
+
+# ---- EF5xx: protocols (exit 4) --------------------------------------------------------------------------------------
+
+
+class ProtocolError(EvalframeError):
+    """The data are sound but the protocol forbids this use of them."""
+
+    code = "EF501"
+    exit_code = ExitCode.CONTRACT
+
+
+# ---- EF6xx: audits (exit 5) and gates (exit 1) ----------------------------------------------------------------------
+
+
+class AuditError(EvalframeError):
+    """An audit found a disagreement."""
+
+    code = "EF601"
+    exit_code = ExitCode.MISMATCH
+
+
+class DigestMismatch(AuditError):
+    """A file is not the one whose digest was recorded."""
+
+    code = "EF602"
+
+
+class GateFailed(EvalframeError):
+    """A gate or a regression check failed."""
+
+    code = "EF650"
+    exit_code = ExitCode.GATE_FAILED
+
+
+# ---- EF7xx: relations and engines -----------------------------------------------------------------------------------
+
+
+class RelationError(EvalframeError):
+    """A relation file breaks a rule of sql/: front matter, layers, declared inputs or the portable subset."""
+
+    code = "EF701"
+
+
+class EngineError(EvalframeError):
+    """A query could not be run."""
+
+    code = "EF710"
