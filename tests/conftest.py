@@ -29,3 +29,37 @@ def real_data() -> Callable[[str], Path]:
         return path
 
     return folder
+
+
+# Seconds each leg of the suite may take on two cores. Printed, never asserted: a slow machine must not fail a test.
+_BUDGETS = {
+    "core": 240,
+    "wisp": 180,
+    "floor": 120,
+    "robometer": 120,
+    "kev": 60,
+    "publish": 300,
+    "engines": 180,
+    "faults": 120,
+}
+_LEG_OF_FOLDER = {
+    "tests/protocols/wisp_har": "wisp",
+    "tests/protocols/easycom_floor": "floor",
+    "tests/protocols/robometer_frozen": "robometer",
+    "tests/protocols/kev_choice": "kev",
+    "tests/publish": "publish",
+    "tests/engines": "engines",
+    "tests/faults": "faults",
+    "tests/store": "faults",
+}
+_spent: dict[str, float] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    leg = next((leg for folder, leg in _LEG_OF_FOLDER.items() if report.nodeid.startswith(folder)), "core")
+    _spent[leg] = _spent.get(leg, 0.0) + report.duration
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for leg in (name for name in _BUDGETS if name in _spent):
+        terminalreporter.write_line(f"leg {leg}: {_spent[leg]:.0f} s of {_BUDGETS[leg]} s")

@@ -1,0 +1,5 @@
+"""`python -m evalframe`."""
+
+from evalframe.cli import main
+
+main()

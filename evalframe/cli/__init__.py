@@ -1,0 +1,14 @@
+"""The command line: arguments, exit codes and drawing. Everything else is a verb."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave with its exit code."""
+    import sys
+
+    from evalframe.cli.run import run
+
+    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))

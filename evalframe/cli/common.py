@@ -1,0 +1,98 @@
+"""Option types that several commands share, and the one way a result is printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from evalframe.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Format(StrEnum):
+    """How a table is printed. `table` is drawn for people; the others are data."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MD = "md"
+
+
+StoreOption = Annotated[Path, Parameter(help="Folder of the store.")]
+OptionalStore = Annotated[Path | None, Parameter(help="Folder of a store to seal the run and its results in.")]
+RunIdOption = Annotated[str | None, Parameter(help="Name of the run; default: the name of the input file.")]
+TagOption = Annotated[
+    list[str] | None, Parameter(help="KEY=VALUE labels of the run: method, model, dataset, fold, seed.")
+]
+SetOption = Annotated[list[str] | None, Parameter(name="--set", help="NAME=VALUE protocol parameters.")]
+KeyOption = Annotated[list[str] | None, Parameter(help="NAME=KEY where the file names a field differently.")]
+JsonOption = Annotated[bool, Parameter(help="One JSON object on stdout, also on failure.")]
+ForceOption = Annotated[bool, Parameter(help="Overwrite an output file that holds a different result.")]
+RelationsOption = Annotated[Path | None, Parameter(name="--relations", help="Folder of your own relations.")]
+
+
+def pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:
+    """`["a=1", "b=2"]` as a dictionary; a word without `=` or a name given twice is refused."""
+    found: dict[str, str] = {}
+    for word in given or ():
+        name, sign, value = word.partition("=")
+        if not sign or not name or name in found:
+            raise UsageError(
+                f"{option} takes NAME=VALUE, each name once",
+                expected="NAME=VALUE",
+                found=repr(word),
+                where=option,
+                hint=f"{option} {name or 'NAME'}=VALUE",
+            )
+        found[name] = value
+    return found
+
+
+def say(text: str) -> None:
+    """A note for people: stderr, so that stdout stays data."""
+    print(text, file=sys.stderr)
+
+
+def put(text: str) -> None:
+    """Text on stdout, ended by one newline; what the terminal's encoding cannot show is escaped, never an error."""
+    encoding = sys.stdout.encoding or "utf-8"
+    whole = text if text.endswith("\n") else text + "\n"
+    sys.stdout.write(whole.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def show(table: pa.Table, format: Format = Format.TABLE, headlines: Sequence[str] = ()) -> None:
+    """Print a table. Headlines are talk: they stand above a drawn table and are left out of data formats."""
+    from evalframe.verbs import drawing
+
+    if format is Format.TABLE:
+        for line in headlines:
+            put(line)
+        put(drawing.table(table, terminal_width()))
+    elif format is Format.JSON:
+        put(json.dumps(drawing.rows(table), ensure_ascii=False, allow_nan=False, indent=1))
+    elif format is Format.CSV:
+        put(drawing.csv(table))
+    else:
+        put(drawing.markdown(table))
+
+
+def show_json(body: dict[str, Any], command: str, protocol: dict[str, str] | None = None) -> None:
+    """Print the one JSON object of `--json`."""
+    from evalframe.verbs.outputs import to_json
+
+    put(to_json(command, body, protocol))
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal on stdout; none when stdout is a pipe or a file."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -1,0 +1,45 @@
+"""`evalframe explain`: what a metric, protocol or table means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from evalframe.cli.common import JsonOption, RelationsOption, SetOption, pairs, put, show_json
+
+
+def explain(
+    name: Annotated[str, Parameter(help="A metric, a protocol (name or name/version) or a table.")],
+    /,
+    *,
+    steps: Annotated[bool, Parameter(help="Run the metric's relations one by one on a stored run.")] = False,
+    store: Annotated[Path | None, Parameter(help="Folder of the store, for --steps.")] = None,
+    run: Annotated[str | None, Parameter(help="The stored run, for --steps.")] = None,
+    example: Annotated[Path | None, Parameter(help="Write a table's three-row example to this file.")] = None,
+    limit: Annotated[int, Parameter(help="Rows shown of each step.")] = 10,
+    set_: SetOption = None,
+    relations: RelationsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say what a metric, protocol or table means, from the files that define it.
+
+    Example: evalframe explain worst_class_f1 --steps --store results --run fold0
+    """
+    from evalframe.verbs.explain import explain as explained
+
+    answer = explained(
+        name,
+        steps=steps,
+        store=store,
+        run=run,
+        example=example,
+        limit=limit,
+        settings=pairs(set_, "--set"),
+        relations=relations,
+    )
+    if json:
+        show_json(answer.body, "explain")
+    else:
+        put(answer.text)

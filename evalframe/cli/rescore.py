@@ -1,0 +1,30 @@
+"""`evalframe rescore`: stored runs under the installed definitions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from evalframe.cli.common import Format, JsonOption, StoreOption, show, show_json
+
+
+def rescore(
+    *,
+    store: StoreOption,
+    run: Annotated[list[str] | None, Parameter(help="Runs to score again; default: all.")] = None,
+    format: Format = Format.TABLE,
+    json: JsonOption = False,
+) -> None:
+    """Score stored runs again under the installed definitions and parameters they were scored with. Old results stay.
+
+    Example: evalframe rescore --store results
+    """
+    from evalframe.verbs import drawing
+    from evalframe.verbs.opened import open_store
+
+    done = open_store(store).rescore(run)
+    if json:
+        show_json({"rescored": drawing.rows(done.table)}, "rescore")
+    else:
+        show(done.table, format)

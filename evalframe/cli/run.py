@@ -1,0 +1,70 @@
+"""One call of the program: parse, run the verb, turn what happened into output and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+
+from cyclopts import CycloptsError
+
+from evalframe.cli.app import app
+from evalframe.errors import EvalframeError, ExitCode, UsageError, printable
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of `evalframe ARGUMENTS`. `--debug` anywhere before `--` shows the traceback of an error."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    debug = "--debug" in own
+    if debug:
+        arguments = [a for i, a in enumerate(arguments) if not (a == "--debug" and i < len(own))]
+    try:
+        result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except EvalframeError as error:
+        return _failed(error, as_json="--json" in own, debug=debug)
+    except CycloptsError as error:
+        return _failed(_usage(error, arguments), as_json="--json" in own, debug=debug)
+    except KeyboardInterrupt:
+        print("interrupted; nothing half-written", file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`| head`): not an error of ours, and stdout must not complain again on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    return int(result) if isinstance(result, int) else ExitCode.OK
+
+
+def _failed(error: EvalframeError, *, as_json: bool, debug: bool) -> int:
+    if debug:
+        traceback.print_exception(error)
+    if as_json:
+        print(json.dumps({"error": error.to_json()}, sort_keys=True, ensure_ascii=False))
+    else:
+        print(error, file=sys.stderr)
+    return error.exit_code
+
+
+def _usage(error: CycloptsError, arguments: list[str]) -> UsageError:
+    said = " ".join(str(error).split())
+    command = " ".join(a for a in _command(arguments))
+    return UsageError(
+        "the command line cannot be read",
+        expected="the options that --help lists",
+        found=printable(said, 300),
+        where=f"evalframe {command}".strip(),
+        hint=f"evalframe {command} --help".replace("  ", " "),
+    )
+
+
+def _command(arguments: list[str]) -> list[str]:
+    """The leading words that name a command, so that the hint leads to its own help."""
+    names: list[str] = []
+    node = app
+    for word in arguments:
+        if word.startswith("-") or word not in node:
+            break
+        names.append(word)
+        node = node[word]
+    return names

@@ -1,0 +1,46 @@
+"""`evalframe sql`: a question to a store, in SQL, read-only."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from evalframe.cli.common import ForceOption, Format, StoreOption, say, show
+
+
+class SqlFormat(StrEnum):
+    """How the answer is printed or written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MD = "md"
+    PARQUET = "parquet"
+
+
+def sql(
+    query: Annotated[str, Parameter(help="One SELECT; every contract table and every relation of sql/ is a view.")],
+    /,
+    *,
+    store: StoreOption,
+    format: SqlFormat = SqlFormat.TABLE,
+    output: Annotated[Path | None, Parameter(help="File to write instead of stdout; needed for parquet.")] = None,
+    force: ForceOption = False,
+) -> None:
+    """Ask a store a question in SQL. Nothing can be written, attached or read from outside the store.
+
+    Example: evalframe sql "SELECT run_id, metric, value FROM metric_values ORDER BY value" --store results
+    """
+    from evalframe.verbs.opened import open_store
+
+    answer = open_store(store).sql(query)
+    if output is not None:
+        answer.write(output, format.value, force=force)
+        say(f"wrote {output}")
+    elif format is SqlFormat.PARQUET:
+        answer.refuse_parquet_on_stdout()
+    else:
+        show(answer.table, Format(format.value))

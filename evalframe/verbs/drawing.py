@@ -1,0 +1,125 @@
+"""How a table looks: aligned text, Markdown, CSV, JSON rows, HTML. The only place where a number is rounded."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import decimal
+import io
+from html import escape
+from typing import Any
+
+import pyarrow as pa
+
+from evalframe.errors import printable
+
+
+def cell(value: object) -> str:
+    """One value for people: six significant digits, empty for null, nothing that could move a cursor."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return printable(str(value))
+
+
+def table(data: pa.Table, width: int | None = None) -> str:
+    """Columns aligned with spaces. In a terminal of `width` columns, long text cells are cut, numbers never."""
+    names = data.column_names
+    body = [[cell(row) for row in data[i].to_pylist()] for i in range(len(names))]
+    numeric = [_is_number(field.type) for field in data.schema]
+    heads = [printable(name) for name in names]
+    widths = [max([len(head), *map(len, column)]) for head, column in zip(heads, body, strict=True)]
+    if width is not None:
+        _squeeze(widths, [not n for n in numeric], width)
+
+    def line(cells: list[str]) -> str:
+        fitted = (_fit(text, w) for text, w in zip(cells, widths, strict=True))
+        placed = (t.rjust(w) if n else t.ljust(w) for t, w, n in zip(fitted, widths, numeric, strict=True))
+        return "  ".join(placed).rstrip()
+
+    lines = [line(list(row)) for row in zip(*body, strict=True)]
+    return "\n".join([line(heads), line(["-" * w for w in widths]), *lines])
+
+
+def markdown(data: pa.Table) -> str:
+    """A Markdown table; pipes and line ends in cells are escaped."""
+
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(c.replace("\\", "\\\\").replace("|", "\\|") for c in cells) + " |"
+
+    rule = ["---:" if _is_number(field.type) else "---" for field in data.schema]
+    heads = [printable(name) for name in data.column_names]
+    lines = [line([cell(value) for value in row.values()]) for row in data.to_pylist()]
+    return "\n".join([line(heads), "| " + " | ".join(rule) + " |", *lines])
+
+
+def csv(data: pa.Table) -> str:
+    """RFC 4180 text at full precision: null is empty, lists and maps are JSON text."""
+    import csv as writer
+
+    stream = io.StringIO()
+    out = writer.writer(stream, lineterminator="\n")
+    out.writerow(data.column_names)
+    for row in rows(data):
+        out.writerow(["" if v is None else _csv_cell(v) for v in row.values()])
+    return stream.getvalue()
+
+
+def html(data: pa.Table) -> str:
+    """An HTML table, every cell escaped."""
+    head = "".join(f"<th>{escape(printable(n))}</th>" for n in data.column_names)
+    lines = ("".join(f"<td>{escape(cell(v))}</td>" for v in row.values()) for row in data.to_pylist())
+    return (
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
+    )
+
+
+def rows(data: pa.Table) -> list[dict[str, Any]]:
+    """The rows as JSON values: a non-finite number is null, times are ISO text, exact decimals stay text."""
+    return [{name: _jsonable(value) for name, value in row.items()} for row in data.to_pylist()]
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, list):
+        if value and all(isinstance(v, tuple) and len(v) == 2 for v in value):
+            return {str(k): _jsonable(v) for k, v in value}
+        return [_jsonable(v) for v in value]
+    if isinstance(value, dict):
+        return {str(k): _jsonable(v) for k, v in value.items()}
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal | datetime.timedelta):
+        return str(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value
+
+
+def _csv_cell(value: Any) -> Any:
+    import json
+
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value, ensure_ascii=False, sort_keys=True) if isinstance(value, list | dict) else value
+
+
+def _squeeze(widths: list[int], text: list[bool], width: int, least: int = 12) -> None:
+    """Shrink the widest text columns until the line fits, never under `least`."""
+    while sum(widths) + 2 * (len(widths) - 1) > width:
+        candidates = [i for i, is_text in enumerate(text) if is_text and widths[i] > least]
+        if not candidates:
+            return
+        widths[max(candidates, key=lambda i: widths[i])] -= 1
+
+
+def _fit(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

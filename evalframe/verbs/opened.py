@@ -1,0 +1,111 @@
+"""`evalframe.open(DIR)`: a store and every question one can ask it. The command line calls the same methods."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from evalframe.errors import UsageError
+from evalframe.store import Store as Folder
+from evalframe.verbs import drawing
+from evalframe.verbs.outputs import write_bytes
+from evalframe.verbs.results import Rows
+
+if TYPE_CHECKING:
+    from evalframe.verbs.explain import Explanation
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Rows):
+    """The rows of a query."""
+
+    def write(self, path: Path, format: str, *, force: bool = False) -> None:
+        """Write the rows to `path` as parquet, csv, json, md or table text."""
+        write_bytes(path, _encoded(self.table, format), force=force)
+
+    def refuse_parquet_on_stdout(self) -> None:
+        """Parquet is not text: it needs a file."""
+        raise UsageError(
+            "parquet needs a file",
+            expected="--output FILE.parquet",
+            found="stdout",
+            where="--format parquet",
+            hint='evalframe sql "..." --store DIR --format parquet --output answer.parquet',
+        )
+
+
+class Store:
+    """Runs and results in a folder. Reading methods return tables; nothing here changes a sealed run."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.folder.path)!r}, {len(self.folder.run_ids())} runs)"
+
+    def runs(self) -> Rows:
+        """One row per run: id, system, dataset, tags, when it was sealed, and the protocols it was scored under."""
+        return Rows(_with_protocols(self.folder))
+
+    def sql(self, query: str) -> Answer:
+        """The answer to one SELECT. Contract tables and all relations of sql/ are views; everything else is refused."""
+        from evalframe.verbs.sql import ask
+
+        return Answer(ask(self.folder, query))
+
+    def explain(self, name: str, *, run: str | None = None, steps: bool = False) -> Explanation:
+        """What a metric, protocol or table means; with `steps`, the rows of every relation on `run`."""
+        from evalframe.verbs.explain import explain
+
+        return explain(name, steps=steps, store=self.folder.path, run=run)
+
+    def rescore(self, runs: Sequence[str] | None = None) -> Rows:
+        """Score stored runs again under the installed definitions; results under older ones stay."""
+        from evalframe.verbs.rescore import rescore
+
+        return rescore(self.folder, runs)
+
+    def verify(self) -> Rows:
+        """Every difference between sealed files and their seals; no rows when there is none."""
+        return Rows(self.folder.verify())
+
+    def gc(self, *, dry_run: bool = False) -> list[str]:
+        """Remove what killed writers left behind; the removed paths, relative to the store."""
+        return [str(path) for path in self.folder.gc(dry_run=dry_run)]
+
+    def withdraw(self, run: str, *, reason: str) -> str:
+        """Hide a run from every reader behind a sealed reason."""
+        return self.folder.withdraw(run, reason)
+
+
+def open_store(path: Path | str) -> Store:
+    """The store in folder `path`, which must exist. Raises StoreError when it is not one."""
+    return Store(Folder.open(path))
+
+
+def _with_protocols(folder: Folder) -> pa.Table:
+    runs = folder.runs()
+    protocols: dict[str, list[str]] = {}
+    for run_id in runs["run_id"].to_pylist():
+        protocols[run_id] = sorted({seal.protocol for seal in folder.results(run_id)})
+    column = pa.array([protocols[r] for r in runs["run_id"].to_pylist()], pa.list_(pa.large_string()))
+    return runs.append_column("protocols", column)
+
+
+def _encoded(table: pa.Table, format: str) -> bytes:
+    if format == "parquet":
+        import pyarrow.parquet as pq
+
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        return bytes(sink.getvalue().to_pybytes())
+    if format == "json":
+        return (json.dumps(drawing.rows(table), ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
+    if format == "csv":
+        return drawing.csv(table).encode()
+    return ((drawing.markdown(table) if format == "md" else drawing.table(table)) + "\n").encode()

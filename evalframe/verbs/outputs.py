@@ -1,0 +1,69 @@
+"""Files a command leaves behind: written beside, then renamed; a differing result is never overwritten unasked."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from evalframe.errors import InputError, StoreConflict
+
+SCHEMA_VERSION = 1
+
+
+def to_json(command: str, body: Mapping[str, Any], protocol: Mapping[str, str] | None = None) -> str:
+    """One JSON object as text: keys sorted, full float precision, never NaN or Infinity."""
+    whole: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "command": command, **body}
+    if protocol is not None:
+        whole["protocol"] = dict(protocol)
+    return json.dumps(whole, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def write_text(path: Path, text: str, *, force: bool = False) -> bool:
+    """Put `text` at `path` in one step. The same text again is a no-op (False); a differing file needs `force`."""
+    return write_bytes(path, text.encode("utf-8"), force=force)
+
+
+def write_bytes(path: Path, data: bytes, *, force: bool = False) -> bool:
+    """`write_text` for bytes."""
+    if path.is_dir():
+        raise InputError(
+            f"cannot write {path.name}",
+            expected="a file name",
+            found="a folder",
+            where=str(path),
+            hint=f"{path}/out.json",
+        )
+    if path.exists() and not force:
+        if path.read_bytes() == data:
+            return False
+        raise StoreConflict(
+            f"{path.name} exists and holds a different result",
+            expected="a new file, or the same result again",
+            found=f"{path.stat().st_size} other bytes",
+            where=str(path),
+            hint="name another --output, or add --force",
+        )
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        raise InputError(
+            f"cannot write {path.name}",
+            expected="a folder that can be written, with room",
+            found=error.strerror or str(error),
+            where=str(path),
+            hint="name another --output",
+        ) from error
+    return True

@@ -1,0 +1,51 @@
+"""What every verb returns: an Arrow table that knows how to show itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from evalframe.verbs import drawing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, repr=False)
+class Rows:
+    """A result table. `to_arrow()` and `to_polars()` keep full precision; `repr` and notebooks show it rounded."""
+
+    table: pa.Table
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as a `pyarrow.Table`."""
+        return self.table
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows as a `polars.DataFrame`."""
+        import polars as pl
+
+        return pl.DataFrame(self.table)
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries."""
+        rows: list[dict[str, Any]] = self.table.to_pylist()
+        return rows
+
+    def headlines(self) -> list[str]:
+        """Lines that stand above the rows when they are shown."""
+        return []
+
+    def shown(self) -> pa.Table:
+        """The columns that people are shown."""
+        return self.table
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.headlines(), drawing.table(self.shown())])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<p>{escape(line)}</p>" for line in self.headlines())
+        return head + drawing.html(self.shown())

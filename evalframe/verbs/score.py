@@ -1,0 +1,227 @@
+"""Score one run under one protocol: validate, fingerprint, evaluate the relations, seal. The same for every system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from evalframe.contracts import conform, contract, validate
+from evalframe.engines.duckdb import DuckDB
+from evalframe.identity import data_digest
+from evalframe.protocols.base import Protocol
+from evalframe.relations import Catalogue, catalogue, metric_fingerprint, plan, protocol_fingerprint
+from evalframe.verbs.results import Rows
+
+if TYPE_CHECKING:
+    from evalframe.store import Store
+
+# Shown where a metric's own relation does not have the column: the row is about all horizons, recalls or steps at once.
+_DIMENSIONS = ("horizon_s", "recall", "step")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run as its source read it: contracted tables, and the digests and options that make it the same run again."""
+
+    run_id: str
+    system: str
+    dataset_id: str
+    tables: Mapping[str, pa.Table]
+    inputs: Mapping[str, Any]
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a set of numbers is the answer to."""
+
+    protocol: Protocol
+    parameters: Mapping[str, str]
+    metric_fingerprints: Mapping[str, str]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The protocol fingerprint: printed and filed under, while comparisons look at each metric's own."""
+        return protocol_fingerprint(self.metric_fingerprints.values())
+
+    def to_json(self) -> dict[str, str]:
+        """The `protocol` object of every JSON output."""
+        return {"name": self.protocol.name, "version": self.protocol.version, "fingerprint": self.fingerprint}
+
+
+@dataclass(frozen=True, repr=False)
+class Scored(Rows):
+    """The metric rows of one run (table `metric_values`), with the relations that were asked for beside them."""
+
+    run_id: str
+    identity: Identity
+    data_digest: str
+    relations: Mapping[str, pa.Table]
+    outcome: str
+
+    def value(self, metric: str, stratum: str = "all", **at: object) -> float | None:
+        """The value of one metric; null where it is undefined. `at` picks a horizon_s, recall or step."""
+        wanted = {"metric": metric, "stratum": stratum, **at}
+        found = [row for row in self.to_pylist() if all(row[name] == value for name, value in wanted.items())]
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} rows for {wanted}")
+        value: float | None = found[0]["value"]
+        return value
+
+    def headlines(self) -> list[str]:
+        """The run, the protocol and the start of its fingerprint."""
+        return [f"{self.run_id}  {self.identity.protocol.label}  {self.identity.fingerprint[:20]}…  ({self.outcome})"]
+
+    def shown(self) -> pa.Table:
+        """The value beside its status and counts; dimensions that no row uses are left out."""
+        used = [name for name in _DIMENSIONS if self.table[name].null_count < len(self.table)]
+        return self.table.select(["metric", "stratum", *used, "value", "status", "reason", "n_items", "n_failed"])
+
+
+def identify(
+    protocol: Protocol, settings: Mapping[str, str], relations: Catalogue, vocabulary: Sequence[str]
+) -> Identity:
+    """The fingerprints of every metric of `protocol` under `settings` (canonical text, every parameter present)."""
+    prints = {
+        metric: metric_fingerprint(
+            relations,
+            metric,
+            protocol=protocol.name,
+            version=protocol.version,
+            parameters=settings,
+            vocabulary=tuple(vocabulary) if "class_vocabulary" in relations.tables(metric) else (),
+        )
+        for metric in protocol.metrics
+    }
+    return Identity(protocol, settings, prints)
+
+
+def vocabulary_of(tables: Mapping[str, pa.Table]) -> list[str]:
+    """The ordered class names of a run that has a vocabulary, else none."""
+    if "class_vocabulary" not in tables:
+        return []
+    ordered = tables["class_vocabulary"].sort_by("class_index")
+    return [str(name) for name in ordered["class"].to_pylist()]
+
+
+def score(
+    run: Run,
+    protocol: Protocol,
+    settings: Mapping[str, str] | None = None,
+    *,
+    store: Store | None = None,
+    relations: Catalogue | None = None,
+    also: Sequence[str] = (),
+    origin: str = "rescored_saved_predictions",
+    taint: str | None = None,
+) -> Scored:
+    """Score `run` under `protocol`; with `store`, seal its predictions and then its results.
+
+    settings: protocol parameters that differ from the default. also: relations whose rows the caller wants besides the
+    stored ones. taint: why the numbers must not be taken for a result (kept in every row).
+    Raises ContractError before anything is computed or written when a table breaks its contract.
+    """
+    relations = relations or catalogue()
+    for name, table in run.tables.items():
+        validate(contract(name), table, references=run.tables).raise_for_failures(where=run.run_id)
+    identity = identify(protocol, protocol.settings(settings), relations, vocabulary_of(run.tables))
+
+    outputs = tuple(dict.fromkeys((*protocol.metrics, *protocol.stored, *also, protocol.items)))
+    with DuckDB() as engine:
+        for name, table in run.tables.items():
+            engine.bind(name, table)
+        answers = engine.evaluate(plan(relations, outputs, parameters=identity.parameters))
+    digest = data_digest(answers[protocol.items].to_batches())
+    values = _metric_values(run.run_id, identity, digest, answers, relations, origin, taint)
+
+    outcome = "not stored"
+    if store is not None:
+        written = store.write_run(
+            run.run_id,
+            system=run.system,
+            dataset_id=run.dataset_id,
+            tables=run.tables,
+            inputs=run.inputs,
+            tags=run.tags,
+        )
+        sealed = store.write_results(
+            run.run_id,
+            protocol=protocol.label,
+            protocol_fingerprint=identity.fingerprint,
+            tables={
+                "metric_values": values,
+                **_identity_tables(identity),
+                **{name: _stamped(name, answers[name], identity) for name in protocol.stored},
+            },
+            inputs={"parameters": dict(identity.parameters), "data_digest": digest, "origin": origin, "taint": taint},
+        )
+        outcome = "unchanged" if written == sealed == "unchanged" else "written"
+    wanted = {name: answers[name] for name in (*protocol.stored, *also)}
+    return Scored(values, run.run_id, identity, digest, wanted, outcome)
+
+
+def _metric_values(
+    run_id: str,
+    identity: Identity,
+    digest: str,
+    answers: Mapping[str, pa.Table],
+    relations: Catalogue,
+    origin: str,
+    taint: str | None,
+) -> pa.Table:
+    """Every metric's rows with their identity beside them, in the columns of the contract `metric_values`."""
+    target = contract("metric_values")
+    parts = []
+    for metric, fingerprint in identity.metric_fingerprints.items():
+        table, relation = answers[metric], relations.relations[metric]
+        stamps = {
+            "run_id": run_id,
+            "protocol": identity.protocol.label,
+            "protocol_fingerprint": identity.fingerprint,
+            "metric": metric,
+            "metric_fingerprint": fingerprint,
+            "data_digest": digest,
+            "tainted": taint is not None,
+            "taint_reason": taint,
+            "unit": relation.unit,
+            "better": relation.better,
+            "origin": origin,
+        }
+        columns = []
+        for wanted in target.arrow_schema():
+            if wanted.name in stamps:
+                columns.append(pa.repeat(pa.scalar(stamps[wanted.name], wanted.type), len(table)))
+            elif wanted.name in table.column_names:
+                columns.append(table[wanted.name].cast(wanted.type))
+            else:
+                columns.append(pa.nulls(len(table), wanted.type))
+        parts.append(pa.table(columns, schema=target.arrow_schema()))
+    return conform(target, pa.concat_tables(parts))
+
+
+def _identity_tables(identity: Identity) -> dict[str, pa.Table]:
+    parameters = identity.parameters
+    return {
+        "protocol_parameters": conform(
+            contract("protocol_parameters"),
+            pa.table(
+                {
+                    "protocol_fingerprint": pa.array([identity.fingerprint] * len(parameters), pa.large_string()),
+                    "name": pa.array(list(parameters), pa.large_string()),
+                    "value": pa.array(list(parameters.values()), pa.large_string()),
+                }
+            ),
+        )
+    }
+
+
+def _stamped(name: str, table: pa.Table, identity: Identity) -> pa.Table:
+    """A stored relation's rows with `protocol` and `protocol_fingerprint` in front, as its contract says."""
+    stamps = {"protocol": identity.protocol.label, "protocol_fingerprint": identity.fingerprint}
+    for position, (column, text) in enumerate(stamps.items()):
+        table = table.add_column(position, column, pa.repeat(pa.scalar(text, pa.large_string()), len(table)))
+    return conform(contract(name), table)
