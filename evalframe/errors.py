@@ -95,6 +95,12 @@ class ContractError(EvalframeError):
     exit_code = ExitCode.CONTRACT
 
 
+class ContractFileError(ContractError):
+    """A file in data_contracts/ is not of the form that is read."""
+
+    code = "EF202"
+
+
 # ---- EF3xx: store ---------------------------------------------------------------------------------------------------
 
 

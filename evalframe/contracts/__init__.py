@@ -1,0 +1,7 @@
+"""Data contracts: the tables of this project, what may stand in them, and whether it does."""
+
+from evalframe.contracts.conforming import conform
+from evalframe.contracts.loading import contract, contracts
+from evalframe.contracts.model import Column, Contract, Reference
+
+__all__ = ["Column", "Contract", "Reference", "conform", "contract", "contracts"]
