@@ -1,0 +1,39 @@
+"""What an engine does, so that another one can follow: bind data to names, evaluate plans, say what a query reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from evalframe.contracts import Contract
+    from evalframe.relations import Plan
+
+    Source = pa.Table | Sequence[Path]
+
+
+class Engine(Protocol):
+    """Runs plans over bound data. The SQL text of a relation is the same on every engine.
+
+    Bound names shadow nothing: a plan computes its relations in a scope of their own and leaves none behind. Results
+    are Arrow tables; rows of facts come in no order, those of other relations by grain. A failure is an EngineError,
+    data of other types than the contract's a ContractError.
+    """
+
+    def bind(self, name: str, source: Source, contract: Contract | None = None) -> None:
+        """Make `source` readable as `name`: an Arrow table, or sealed Parquet files of one contract."""
+
+    def evaluate(self, plan: Plan) -> dict[str, pa.Table]:
+        """The rows of the plan's outputs."""
+
+    def steps(self, plan: Plan) -> Iterator[tuple[str, pa.Table]]:
+        """Every relation of the plan in order with its rows: what `explain --steps` shows."""
+
+    def query(self, sql: str) -> pa.Table:
+        """The rows of one SELECT over what is bound."""
+
+    def close(self) -> None:
+        """Give back memory and spill files."""

@@ -1,0 +1,27 @@
+"""How much of the machine an engine may take: what the control group allows, else what the machine has."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+MEMORY_SHARE = 0.6
+"""The rest is for Arrow results, the interpreter and whoever else lives here."""
+
+_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+
+def machine_memory(cgroup_limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
+    """Bytes this process can have: the smallest of physical memory and the control group's limit."""
+    known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in cgroup_limits:
+        try:
+            known.append(int(path.read_text()))
+        except (OSError, ValueError):  # absent, or `max`
+            continue
+    return min(known)
+
+
+def default_memory_limit() -> int:
+    """Bytes an engine takes when nobody said: a share of what there is."""
+    return int(machine_memory() * MEMORY_SHARE)

@@ -1,0 +1,118 @@
+"""What to run for some outputs: the closure in order, in one of three styles. A plan is text; engines run it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from evalframe.errors import UnknownName
+from evalframe.relations.catalogue import PARAMETERS, Catalogue
+from evalframe.relations.relation import Relation
+
+Style = Literal["steps", "ctes", "views"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Relations in dependency order, the tables they expect and the parameters they read.
+
+    relations: what is computed. given: relations whose rows are supplied as data. tables: contract tables read.
+    style: `steps` (an engine may keep intermediate results), `ctes` (one query per output), `views` (text that BI
+    tools and other engines can keep).
+    """
+
+    outputs: tuple[str, ...]
+    relations: tuple[Relation, ...]
+    tables: tuple[str, ...]
+    given: frozenset[str]
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    style: Style = "steps"
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Every name that must be bound before the plan can run, sorted."""
+        read = {name for relation in self.relations for name in relation.inputs}
+        return tuple(sorted({*self.tables, *(read & self.given), *(set(self.outputs) & self.given)}))
+
+    def query(self, output: str) -> str:
+        """One SELECT for `output`, with the closure as common table expressions."""
+        needed = _needed(output, {relation.name: relation for relation in self.relations})
+        ctes = [f"{PARAMETERS} AS (\n{parameters_sql(self.parameters)}\n)"]
+        ctes += [f"{quoted(relation.name)} AS (\n{relation.body}\n)" for relation in needed]
+        return f"WITH {', '.join(ctes)}\nSELECT * FROM {quoted(output)}"
+
+    def statements(self) -> tuple[str, ...]:
+        """The plan as text in its style: one query per output, or a view per relation in order."""
+        if self.style == "ctes":
+            return tuple(self.query(output) for output in self.outputs)
+        return (
+            f"CREATE VIEW {PARAMETERS} AS\n{parameters_sql(self.parameters)}",
+            *(f"CREATE VIEW {quoted(relation.name)} AS\n{relation.body}" for relation in self.relations),
+        )
+
+
+def plan(
+    catalogue: Catalogue,
+    outputs: Iterable[str],
+    style: Style = "steps",
+    parameters: Mapping[str, str] | None = None,
+    given: frozenset[str] = frozenset(),
+) -> Plan:
+    """The plan for `outputs`.
+
+    `parameters` are the settings of one protocol; those that the closure reads must be there (UnknownName otherwise)
+    and only those enter the plan. `given` names relations supplied as data instead of being computed.
+    """
+    outputs = tuple(dict.fromkeys(outputs))
+    relations = catalogue.closure(*outputs, given=given)
+    needed = sorted({name for relation in relations for name in relation.parameters})
+    settings = dict(parameters or {})
+    if missing := [name for name in needed if name not in settings]:
+        raise UnknownName(
+            f"the plan for {', '.join(outputs)} needs parameters that were not given",
+            expected=", ".join(needed),
+            found=", ".join(sorted(settings)) or "no parameters",
+            where=", ".join(relation.name for relation in relations if set(relation.parameters) & set(missing)),
+            hint=f"set {missing[0]} in the protocol",
+        )
+    return Plan(
+        outputs=outputs,
+        relations=relations,
+        tables=catalogue.tables(*outputs, given=given),
+        given=given,
+        parameters={name: settings[name] for name in needed},
+        style=style,
+    )
+
+
+def parameters_sql(parameters: Mapping[str, str]) -> str:
+    """A SELECT of the parameters as rows (name, value), both text, sorted by name."""
+    if not parameters:
+        return "SELECT CAST(NULL AS VARCHAR) AS name, CAST(NULL AS VARCHAR) AS value WHERE 1 = 0"
+    rows = (
+        f"SELECT CAST({literal(name)} AS VARCHAR) AS name, CAST({literal(value)} AS VARCHAR) AS value"
+        for name, value in sorted(parameters.items())
+    )
+    return "\nUNION ALL ".join(rows)
+
+
+def quoted(name: str) -> str:
+    """`name` as an SQL identifier, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """`text` as an SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _needed(output: str, relations: Mapping[str, Relation]) -> tuple[Relation, ...]:
+    wanted: set[str] = set()
+    queue = [output]
+    while queue:
+        name = queue.pop()
+        if name in relations and name not in wanted:
+            wanted.add(name)
+            queue += relations[name].inputs
+    return tuple(relation for name, relation in relations.items() if name in wanted)
