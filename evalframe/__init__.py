@@ -1,1 +1,38 @@
-"""Model evaluation results that carry the identity of the protocol that made them."""
+"""Model evaluation results that carry the identity of the protocol that made them.
+
+`evalframe.open(DIR)` asks a store; `evalframe.wisp`, `evalframe.kev`, `evalframe.floor` and `evalframe.robometer` score
+saved predictions. The command line calls the same functions. Importing this package loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalframe.verbs.opened import Store
+
+_SYSTEMS = ("floor", "kev", "robometer", "wisp")
+
+__all__ = ["open"]
+
+
+def open(path: Path | str) -> Store:
+    """The store in folder `path`. Raises StoreError when there is none.
+
+    Example: evalframe.open("results").sql("SELECT * FROM metric_values").to_polars()
+    """
+    from evalframe.verbs.opened import open_store
+
+    return open_store(path)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SYSTEMS:
+        return import_module(f"evalframe.{name}")
+    raise AttributeError(f"module 'evalframe' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SYSTEMS})

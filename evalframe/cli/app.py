@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cyclopts import App, Parameter
 
 from evalframe.cli import explain, rescore, runs, sql, store, validate, wisp
@@ -18,14 +20,14 @@ def _app(name: str, help: str) -> App:
     )
 
 
-COMMANDS = {
+COMMANDS: dict[str, Callable[..., object]] = {
     "explain": explain.explain,
     "validate": validate.validate,
     "runs": runs.runs,
     "sql": sql.sql,
     "rescore": rescore.rescore,
 }
-GROUPS = {
+GROUPS: dict[str, tuple[str, dict[str, Callable[..., object]]]] = {
     "wisp": ("WISP wearable-activity windows.", {"score": wisp.score}),
     "store": ("Look after a store.", {"verify": store.verify, "gc": store.gc, "withdraw": store.withdraw}),
 }

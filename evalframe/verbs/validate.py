@@ -1,0 +1,55 @@
+"""Check a file against the contract of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evalframe.contracts import contract, read_table
+from evalframe.contracts import validate as check
+from evalframe.verbs import drawing
+from evalframe.verbs.results import Rows
+
+
+@dataclass(frozen=True, repr=False)
+class Checked(Rows):
+    """One row per broken rule: rule, column, exact count, and the first offending rows as JSON text."""
+
+    contract: str
+    n_rows: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether no rule was broken."""
+        return len(self.table) == 0
+
+    def headlines(self) -> list[str]:
+        """How many rules were broken."""
+        return [f"{len(self.table)} rule(s) of {self.contract} broken in {self.n_rows} rows"]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `evalframe validate --json`."""
+        return {"contract": self.contract, "n_rows": self.n_rows, "ok": self.ok, "failures": drawing.rows(self.table)}
+
+
+def validate(table: str, file: Path) -> Checked:
+    """Every rule of contract `table` against the rows of `file`. Raises InputError when the file cannot be read."""
+    wanted = contract(table)
+    data = read_table(wanted, file)
+    report = check(wanted, data)
+    rows = [
+        {
+            "rule": failure.rule,
+            "column": failure.column,
+            "count": failure.count,
+            "first_rows": [str(drawing.rows(failure.rows.slice(i, 1))[0]) for i in range(min(3, len(failure.rows)))],
+        }
+        for failure in report.failures
+    ]
+    schema = pa.schema(
+        {"rule": pa.string(), "column": pa.string(), "count": pa.int64(), "first_rows": pa.list_(pa.string())}
+    )
+    return Checked(pa.Table.from_pylist(rows, schema=schema), table, len(data))
