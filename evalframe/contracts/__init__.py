@@ -3,5 +3,7 @@
 from evalframe.contracts.conforming import conform
 from evalframe.contracts.loading import contract, contracts
 from evalframe.contracts.model import Column, Contract, Reference
+from evalframe.contracts.report import Failure, Report
+from evalframe.contracts.validating import validate
 
-__all__ = ["Column", "Contract", "Reference", "conform", "contract", "contracts"]
+__all__ = ["Column", "Contract", "Failure", "Reference", "Report", "conform", "contract", "contracts", "validate"]

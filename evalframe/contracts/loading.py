@@ -1,12 +1,13 @@
 """Contract files -> `Contract`. The part of the standard that is used is closed: any other key is an error.
 
 Ranges and list lengths are logicalTypeOptions, sets are the library check invalidValues, further keys the library check
-duplicateValues, foreign keys are relationships; what the standard has no word for is a custom property.
+duplicateValues, foreign keys are relationships; what the standard has no word for is a custom property: `finite: false`
+(NaN and infinities may stand) and `presentExactlyWhen: {column: c, values: [...]}`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,15 +25,11 @@ SUFFIX = ".odcs.yaml"
 @cache
 def contract(name: str) -> Contract:
     """The contract of one table. An unknown name raises UnknownName listing the known ones."""
-    path = folder("data_contracts") / f"{name}{SUFFIX}"
     if name not in _names():
         raise UnknownName(
-            f"there is no table {name!r}",
-            expected=", ".join(_names()),
-            found=name,
-            hint="evalframe explain runs",
+            f"there is no table {name!r}", expected=", ".join(_names()), found=name, hint="evalframe explain runs"
         )
-    return load(path)
+    return load(folder("data_contracts") / f"{name}{SUFFIX}")
 
 
 class _Contracts(Mapping[str, Contract]):
@@ -67,184 +64,169 @@ def load(path: Path) -> Contract:
     try:
         document = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ContractFileError(
-            "a contract file cannot be read",
-            expected="a YAML document in UTF-8",
-            found=" ".join(str(error).split()),
-            where=str(path),
-            hint="correct the file; evalframe explain runs shows a sound contract",
-        ) from error
-    return _Reader(path).contract(document)
+        found = " ".join(str(error).split())
+        raise _refused(str(path), "a YAML document in UTF-8", found) from error
+    return _Reader(str(path)).contract(document, path.name.removesuffix(SUFFIX))
+
+
+def _refused(where: str, expected: str, found: object) -> ContractFileError:
+    return ContractFileError(
+        "a contract file is not of the form that is read",
+        expected=expected,
+        found=str(found),
+        where=where,
+        hint="correct the file; evalframe explain runs shows a sound contract",
+    )
 
 
 class _Reader:
-    """Takes one parsed document apart, naming the file and the place in every refusal."""
+    """Takes one parsed document apart. `place` is where it stands, for the refusals."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self.path = path
+        self.place = "the document"
 
-    def contract(self, document: Any) -> Contract:
-        top = self.fields(document, "the document", "apiVersion kind id name version status description schema")
-        self.expect(
-            top["apiVersion"] == "v3.1.0" and top["kind"] == "DataContract",
-            "apiVersion",
-            "v3.1.0 DataContract",
-            top["apiVersion"],
-        )
-        prose = self.fields(top["description"], "description", "purpose limitations")
-        self.expect(isinstance(top["schema"], list) and len(top["schema"]) == 1, "schema", "one table", top["schema"])
-        table = self.fields(
-            top["schema"][0],
-            "schema",
-            "name physicalType dataGranularityDescription properties",
-            "relationships quality",
-        )
-        name = str(top["name"])
-        expected = self.path.name.removesuffix(SUFFIX)
-        self.expect(
-            name == table["name"] == expected, "name", f"{expected}, as the file is named", f"{name}, {table['name']}"
-        )
-        columns = tuple(self.column(p) for p in table["properties"])
+    def contract(self, document: Any, named: str) -> Contract:
+        top = self.fields(document, "apiVersion kind id name version status description schema")
+        self.equal(f"{top['apiVersion']} {top['kind']}", "v3.1.0 DataContract")
+        prose = self.fields(top["description"], "purpose limitations")
+        [table] = self.sized(top["schema"], 1, "one table")
+        table = self.fields(table, "name physicalType dataGranularityDescription properties", "relationships quality")
+        self.equal([top["name"], table["name"]], [named, named])
+        columns = tuple(self.column(p) for p in self.sequence(table["properties"]))
+        self.place = "properties"
         names = [c.name for c in columns]
-        self.expect(len(set(names)) == len(names), "properties", "different column names", ", ".join(names))
+        self.equal(sorted(set(names)), sorted(names))
+        for column in columns:
+            self.known([column.present_when[0]] if column.present_when else [], names)
         return Contract(
-            name=name,
+            name=named,
             version=str(top["version"]),
             description=prose["purpose"],
             limitations=prose["limitations"],
             grain=table["dataGranularityDescription"],
             columns=columns,
             key=self.key(table["properties"]),
-            references=tuple(self.reference(name, names, r) for r in table.get("relationships", ())),
+            references=tuple(self.reference(named, names, r) for r in table.get("relationships", ())),
             uniques=tuple(self.unique(names, q) for q in table.get("quality", ())),
         )
 
     def column(self, given: Any) -> Column:
-        where = f"column {given.get('name') if isinstance(given, dict) else given}"
+        self.place = f"column {given.get('name') if isinstance(given, dict) else given}"
         p = self.fields(
             given,
-            where,
             "name logicalType physicalType required description",
             "primaryKey primaryKeyPosition logicalTypeOptions items quality customProperties",
         )
-        kind = p["physicalType"]
-        self.check_type(where, kind, p["logicalType"])
+        self.typed(p)
+        inner = physical.element(p["physicalType"])
         length: dict[str, Any] = {}
-        element = p
-        inner = physical.element(kind)
+        values = p  # where the rules of values stand: in a list, with its elements
         if inner:
-            length = self.fields(p.get("logicalTypeOptions", {}), where, "", "minItems maxItems")
-            element = self.fields(
-                p.get("items"), f"{where}, items", "logicalType physicalType required", "logicalTypeOptions quality"
-            )
-            self.check_type(f"{where}, items", inner, element["logicalType"])
-            self.expect(element["physicalType"] == inner, f"{where}, items", inner, element["physicalType"])
-        limits = self.fields(element.get("logicalTypeOptions", {}), where, "", "minimum maximum")
+            length = self.fields(p.get("logicalTypeOptions", {}), "", "minItems maxItems")
+            values = self.fields(p.get("items"), "logicalType physicalType required", "logicalTypeOptions quality")
+            self.typed(values)
+            self.equal(values["physicalType"], inner)
+        limits = self.fields(values.get("logicalTypeOptions", {}), "", "minimum maximum")
+        custom = self.custom(p.get("customProperties", ()))
         return Column(
             name=p["name"],
-            physical=kind,
-            required=p["required"],
+            physical=p["physicalType"],
+            required=self.flag(p["required"]),
             description=p["description"],
             minimum=limits.get("minimum"),
             maximum=limits.get("maximum"),
-            allowed=self.allowed(where, element.get("quality", ())),
-            finite=self.finite(where, p.get("customProperties", ())),
-            element_required=bool(element["required"]) if inner else True,
+            allowed=self.allowed(values.get("quality", ())),
+            finite=self.flag(custom.get("finite", True)),
+            element_required=self.flag(values["required"]) if inner else True,
             min_items=length.get("minItems"),
             max_items=length.get("maxItems"),
+            present_when=self.present_when(custom.get("presentExactlyWhen")),
         )
 
-    def check_type(self, where: str, kind: Any, logical: Any) -> None:
-        self.expect(isinstance(kind, str) and physical.is_physical(kind), where, "a known physicalType", kind)
-        self.expect(
-            logical == physical.logical_type(kind), where, f"logicalType {physical.logical_type(kind)}", logical
-        )
+    def typed(self, p: dict[str, Any]) -> None:
+        kind = p["physicalType"]
+        if not isinstance(kind, str) or not physical.is_physical(kind):
+            raise self.refused("a known physicalType", kind)
+        self.equal(p["logicalType"], physical.logical_type(kind))
 
-    def allowed(self, where: str, checks: Any) -> tuple[Any, ...] | None:
-        values: tuple[Any, ...] | None = None
-        for check in checks:
-            c = self.fields(check, where, "type metric mustBe arguments")
-            self.expect(
-                (c["type"], c["metric"], c["mustBe"]) == ("library", "invalidValues", 0),
-                where,
-                "invalidValues mustBe 0",
-                check,
-            )
-            values = tuple(self.fields(c["arguments"], where, "validValues")["validValues"])
-        return values
+    def allowed(self, checks: Any) -> tuple[Any, ...] | None:
+        for check in self.sized(checks, 1, "one check"):
+            return tuple(self.check(check, "invalidValues", "validValues"))
+        return None
 
-    def finite(self, where: str, properties: Any) -> bool:
-        finite = True
-        for given in properties:
-            p = self.fields(given, where, "property value")
-            self.expect(
-                p["property"] == "finite" and isinstance(p["value"], bool),
-                where,
-                "custom property finite: true or false",
-                given,
-            )
-            finite = p["value"]
-        return finite
+    def check(self, given: Any, metric: str, argument: str) -> list[Any]:
+        """The argument of a library check, which always says that nothing may offend."""
+        c = self.fields(given, "type metric mustBe arguments")
+        self.equal([c["type"], c["metric"], c["mustBe"]], ["library", metric, 0])
+        return self.sequence(self.fields(c["arguments"], argument)[argument])
+
+    def custom(self, properties: Any) -> dict[str, Any]:
+        given = [self.fields(p, "property value") for p in properties]
+        return self.fields({p["property"]: p["value"] for p in given}, "", "finite presentExactlyWhen")
+
+    def present_when(self, given: Any) -> tuple[str, tuple[Any, ...]] | None:
+        if given is None:
+            return None
+        p = self.fields(given, "column values")
+        return p["column"], tuple(self.sequence(p["values"]))
 
     def unique(self, names: list[str], check: Any) -> tuple[str, ...]:
-        c = self.fields(check, "quality", "type metric mustBe arguments")
-        self.expect(
-            (c["type"], c["metric"], c["mustBe"]) == ("library", "duplicateValues", 0),
-            "quality",
-            "duplicateValues mustBe 0",
-            check,
-        )
-        columns = tuple(self.fields(c["arguments"], "quality", "properties")["properties"])
-        self.expect(set(columns) <= set(names), "quality", "columns of the table", ", ".join(columns))
-        return columns
+        self.place = "quality"
+        return self.known(self.check(check, "duplicateValues", "properties"), names)
 
     def key(self, properties: Any) -> tuple[str, ...]:
-        placed = [(p["primaryKeyPosition"], p["name"]) for p in properties if p.get("primaryKey")]
-        positions = sorted(position for position, _ in placed)
-        self.expect(
-            bool(placed) and positions == list(range(1, len(placed) + 1)),
-            "primaryKeyPosition",
-            "1, 2, ... once each",
-            positions,
-        )
-        return tuple(name for _, name in sorted(placed))
+        self.place = "primaryKeyPosition"
+        placed = sorted((p["primaryKeyPosition"], p["name"]) for p in properties if p.get("primaryKey"))
+        self.equal([position for position, _ in placed], list(range(1, max(len(placed), 1) + 1)))
+        return tuple(name for _, name in placed)
 
     def reference(self, table: str, names: list[str], given: Any) -> Reference:
-        r = self.fields(given, "relationships", "type from to")
-        self.expect(r["type"] == "foreignKey", "relationships", "foreignKey", r["type"])
-        sources = [str(s).split(".") for s in r["from"]]
-        targets = [str(t).split(".") for t in r["to"]]
-        columns, to = tuple(s[-1] for s in sources), {t[0] for t in targets}
-        self.expect(
-            all(s == [table, s[-1]] for s in sources) and set(columns) <= set(names),
-            "relationships",
-            f"columns of {table}",
-            r["from"],
-        )
-        self.expect(
-            len(to) == 1 and len(sources) == len(targets),
-            "relationships",
-            "as many columns of one other table",
-            r["to"],
-        )
-        return Reference(columns, to.pop(), tuple(t[-1] for t in targets))
+        self.place = "relationships"
+        r = self.fields(given, "type from to")
+        self.equal(r["type"], "foreignKey")
+        sources = [str(s).rpartition(".") for s in self.sequence(r["from"])]
+        targets = [str(t).rpartition(".") for t in self.sequence(r["to"])]
+        self.equal({s[0] for s in sources}, {table})
+        [target] = self.sized(sorted({t[0] for t in targets}), 1, "one other table")
+        self.equal(len(targets), len(sources))
+        return Reference(self.known([s[2] for s in sources], names), target, tuple(t[2] for t in targets))
 
-    def fields(self, given: Any, where: str, required: str, optional: str = "") -> dict[str, Any]:
+    def fields(self, given: Any, required: str, optional: str = "") -> dict[str, Any]:
         """`given` as a mapping that has every required key and none beyond the optional ones."""
-        wanted, known = required.split(), {*required.split(), *optional.split()}
-        self.expect(isinstance(given, dict), where, "a mapping", given)
-        missing = [k for k in wanted if k not in given]
-        unknown = sorted(str(k) for k in given if k not in known)
-        self.expect(not missing, where, f"the keys {', '.join(wanted)}", f"no {', '.join(missing)}")
-        self.expect(not unknown, where, f"only the keys {', '.join(sorted(known))}", ", ".join(unknown))
-        return dict(given)
+        if not isinstance(given, dict):
+            raise self.refused("a mapping", given)
+        missing = [k for k in required.split() if k not in given]
+        unknown = [str(k) for k in given if k not in f"{required} {optional}".split()]
+        if missing:
+            raise self.refused(f"the keys {', '.join(required.split())}", f"no {', '.join(missing)}")
+        if unknown:
+            raise self.refused(f"only the keys {', '.join(f'{required} {optional}'.split())}", ", ".join(unknown))
+        return given
 
-    def expect(self, holds: bool, where: str, expected: str, found: object) -> None:
-        if not holds:
-            raise ContractFileError(
-                "a contract file is not of the form that is read",
-                expected=expected,
-                found=str(found),
-                where=f"{self.path}, {where}",
-                hint="correct the file; evalframe explain runs shows a sound contract",
-            )
+    def sequence(self, given: Any) -> list[Any]:
+        if not isinstance(given, list):
+            raise self.refused("a list", given)
+        return given
+
+    def sized(self, given: Any, most: int, expected: str) -> list[Any]:
+        if len(given) > most:
+            raise self.refused(expected, given)
+        return list(given)
+
+    def known(self, columns: Sequence[str], names: list[str]) -> tuple[str, ...]:
+        if not set(columns) <= set(names):
+            raise self.refused(f"columns among {', '.join(names)}", ", ".join(map(str, columns)))
+        return tuple(columns)
+
+    def flag(self, given: Any) -> bool:
+        if not isinstance(given, bool):
+            raise self.refused("true or false", given)
+        return given
+
+    def equal(self, given: Any, expected: Any) -> None:
+        if given != expected:
+            raise self.refused(str(expected), given)
+
+    def refused(self, expected: str, found: object) -> ContractFileError:
+        return _refused(f"{self.path}, {self.place}", expected, found)

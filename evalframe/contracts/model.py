@@ -21,7 +21,8 @@ class Column:
     """One column. In a list column, `minimum`, `maximum`, `allowed`, `finite` and `element_required` hold per element.
 
     `required`: no nulls. `allowed`: the closed set of values, None where any is. `finite`: NaN and infinities are
-    refused. `min_items`, `max_items`: length of a list.
+    refused. `min_items`, `max_items`: length of a list. `present_when`: another column and the values of it with which
+    this one is given, and without which it is null.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Column:
     element_required: bool = True
     min_items: int | None = None
     max_items: int | None = None
+    present_when: tuple[str, tuple[Any, ...]] | None = None
 
     @property
     def arrow_type(self) -> pa.DataType:
@@ -135,6 +137,7 @@ def _column_semantics(column: Column) -> dict[str, Any]:
         "allowed": None if column.allowed is None else list(column.allowed),
         "min_items": column.min_items,
         "max_items": column.max_items,
+        "present_when": None if column.present_when is None else [column.present_when[0], list(column.present_when[1])],
     }
     return {
         "name": column.name,

@@ -1,0 +1,199 @@
+"""All rules of a contract over one table, in one pass, as a report of what fails where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from evalframe.contracts import keys
+from evalframe.contracts.conforming import as_table, cast_losslessly, castable
+from evalframe.contracts.fitting import fitted
+from evalframe.contracts.model import Column, Contract, Reference
+from evalframe.contracts.report import ROW_NUMBER, Failure, Report
+from evalframe.contracts.rules import RULES, expectation, offences
+from evalframe.contracts.text import Parsed
+from evalframe.errors import ContractError
+
+Rows = NDArray[np.int64]
+SHOWN = 5
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+def validate(
+    contract: Contract, data: Any, references: Mapping[str, Any] | None = None, *, shown: int = SHOWN
+) -> Report:
+    """Check every rule of `contract`; see `rules.RULES`.
+
+    data: anything that `conform` takes, or text cells typed by the contract (`Parsed`). references: the tables that
+    foreign keys point to, by name; a foreign key into a table that is not given is not checked and is named in
+    `Report.unchecked`. shown: how many offending rows each failure carries.
+    """
+    run = _Validation(contract, data, shown)
+    run.check_names()
+    for column in contract.columns:
+        run.check_column(column)
+    for column in contract.columns:
+        run.check_presence(column)
+    run.check_unique(contract.key)
+    for unique in contract.uniques:
+        run.check_unique(unique, nulls_are_free=True)
+    for reference in contract.references:
+        run.check_reference(reference, references or {})
+    return run.report()
+
+
+class _Validation:
+    """The state of one pass: what was read so far, and what failed."""
+
+    def __init__(self, contract: Contract, data: Any, shown: int) -> None:
+        self.contract = contract
+        self.unreadable: Mapping[str, pa.ChunkedArray] = data.unreadable if isinstance(data, Parsed) else {}
+        self.table = data.table if isinstance(data, Parsed) else as_table(data)
+        self.shown = shown
+        self.failures: list[Failure] = []
+        self.unchecked: list[str] = []
+        self.typed: dict[str, pa.ChunkedArray] = {}
+        self.sound = np.ones(self.table.num_rows, dtype=bool)
+
+    def check_names(self) -> None:
+        given = self.table.column_names
+        for name in dict.fromkeys([*self.contract.names, *given]):
+            if name not in given:
+                self.fail_column("missing_column", name)
+            elif name not in self.contract.names:
+                self.fail_column("undeclared_column", name)
+            elif given.count(name) > 1:
+                self.fail_column("repeated_column", name)
+
+    def check_column(self, column: Column) -> None:
+        if self.table.column_names.count(column.name) != 1:
+            return
+        data = self.table.column(column.name)
+        if not castable(data.type, column.arrow_type):
+            filled = np.flatnonzero(np.asarray(data.is_valid()))
+            expected = f"{column.physical}, not {data.type}"
+            if len(filled):
+                self.fail("wrong_type", column.name, filled, expected)
+            else:  # without a value to show it is still the wrong column
+                self.fail_column("wrong_type", column.name, expected)
+            return
+        typed, lost = fitted(data, column.arrow_type)
+        if column.name in self.unreadable:
+            cells = self.unreadable[column.name]
+            unread = np.flatnonzero(np.asarray(cells.is_valid()) & np.asarray(data.is_null()))
+            lost = np.union1d(lost, unread)
+        self.typed[column.name] = typed
+        self.fail("wrong_type", column.name, lost, column.physical)
+        found: dict[str, list[Rows]] = {}
+        start = 0
+        for chunk in typed.chunks:
+            for rule, rows in offences(column, chunk):
+                found.setdefault(rule, []).append(rows + start)
+            start += len(chunk)
+        for rule, parts in found.items():
+            rows = np.unique(np.concatenate(parts))
+            if rule == "null":  # what did not fit its type was told above
+                rows = np.setdiff1d(rows, lost, assume_unique=True)
+            self.fail(rule, column.name, rows, expectation(column, rule))
+
+    def check_presence(self, column: Column) -> None:
+        if column.present_when is None or column.name not in self.typed:
+            return
+        other, values = column.present_when
+        if other not in self.typed:
+            self.unchecked.append(f"presence of {column.name}: {other} is missing or of another type")
+            return
+        wanted = pc.is_in(self.typed[other], value_set=pa.array(values, type=self.typed[other].type))
+        given = self.typed[column.name].is_valid()
+        rows = np.flatnonzero(np.asarray(wanted) != np.asarray(given))
+        self.fail("presence", f"{column.name}, {other}", rows, expectation(column, "presence"))
+
+    def check_unique(self, columns: Sequence[str], *, nulls_are_free: bool = False) -> None:
+        name = ", ".join(columns)
+        if not self.readable(f"duplicate_key in {name}", columns):
+            return
+        arrays = [self.typed[c] for c in columns]
+        whole = keys.without_nulls(arrays) if nulls_are_free else None
+        if whole is None:
+            rows = keys.duplicates(arrays)
+        else:
+            rows = whole[keys.duplicates([a.take(pa.array(whole)) for a in arrays])]
+        self.fail("duplicate_key", name, rows)
+
+    def check_reference(self, reference: Reference, given: Mapping[str, Any]) -> None:
+        name = ", ".join(reference.columns)
+        rule = f"orphan in {name}"
+        if reference.table not in given:
+            self.unchecked.append(f"{rule}: table {reference.table} was not given")
+            return
+        if not self.readable(rule, reference.columns):
+            return
+        arrays = [self.typed[c] for c in reference.columns]
+        targets = self.targets(reference, as_table(given[reference.table]))
+        whole = keys.without_nulls(arrays)
+        if whole is None:
+            rows = keys.orphans(arrays, targets)
+        else:
+            rows = whole[keys.orphans([a.take(pa.array(whole)) for a in arrays], targets)]
+        to = ", ".join(reference.to_columns)
+        self.fail("orphan", name, rows, f"a row of {reference.table} with the same {to}")
+
+    def targets(self, reference: Reference, table: pa.Table) -> list[pa.ChunkedArray]:
+        arrays = []
+        for here, there in zip(reference.columns, reference.to_columns, strict=True):
+            target = self.typed[here].type
+            found = table.column(there).type if table.column_names.count(there) == 1 else "no such column"
+            if found == "no such column" or not castable(found, target):
+                raise ContractError(
+                    f"table {reference.table} cannot be referred to by column {here} of {self.contract.name}",
+                    expected=f"a column {there} of type {target}",
+                    found=str(found),
+                    hint=f"evalframe explain {reference.table}",
+                )
+            arrays.append(cast_losslessly(table.column(there), target))
+        return arrays
+
+    def readable(self, rule: str, columns: Sequence[str]) -> bool:
+        """Whether every column could be read; else the rule is noted as not checked."""
+        lacking = [c for c in columns if c not in self.typed]
+        if lacking:
+            self.unchecked.append(f"{rule}: {', '.join(lacking)} is missing or of another type")
+        return not lacking
+
+    def fail_column(self, rule: str, column: str, expected: str = "") -> None:
+        """A failure of the column as such, which concerns no row in particular and leaves none valid."""
+        self.sound[:] = False
+        self.failures.append(Failure(rule, column, 1, self.shown_rows(_NO_ROWS), expected or RULES[rule]))
+
+    def fail(self, rule: str, column: str, rows: Rows, expected: str = "") -> None:
+        if len(rows):
+            self.sound[rows] = False
+            self.failures.append(
+                Failure(rule, column, len(rows), self.shown_rows(rows[: self.shown]), expected or RULES[rule])
+            )
+
+    def shown_rows(self, rows: Rows) -> pa.Table:
+        """Those rows as they were given, behind their position."""
+        table = self.table
+        for name, cells in self.unreadable.items():
+            table = table.set_column(table.column_names.index(name), name, cells)
+        slices = [table.slice(int(row), 1) for row in rows]  # take() would first copy whole text columns together
+        picked = pa.concat_tables(slices) if slices else table.slice(0, 0)
+        return picked.add_column(0, ROW_NUMBER, pa.array(rows, type=pa.int64()))
+
+    def report(self) -> Report:
+        complete = all(c in self.typed for c in self.contract.names)
+        valid = self.contract.empty()
+        if complete and self.sound.any():
+            schema = self.contract.arrow_schema()
+            arrays = [self.typed[c] for c in self.contract.names]
+            valid = pa.Table.from_arrays(arrays, schema=schema)
+            valid = valid if self.sound.all() else valid.filter(pa.array(self.sound))
+        return Report(
+            self.contract.name, self.table.num_rows, tuple(self.failures), valid, unchecked=tuple(self.unchecked)
+        )
