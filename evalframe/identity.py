@@ -186,11 +186,10 @@ def _as_text(column: pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_string_view(kind)):
-        if not pa.types.is_null(kind):
-            raise ValueError(f"an evaluation set holds text, not {kind}")
-    cast = column.cast(pa.large_string())
-    return pa.concat_arrays(cast.chunks)
+    texts = (pa.types.is_large_string, pa.types.is_string, pa.types.is_string_view, pa.types.is_null)
+    if not any(is_text(kind) for is_text in texts):
+        raise ValueError(f"an evaluation set holds text, not {kind}")
+    return pa.concat_arrays(column.cast(pa.large_string()).chunks)
 
 
 def _lengths_and_bytes(column: pa.Array) -> tuple[memoryview, memoryview]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evalframe.contracts import Contract
     from evalframe.relations import Plan
 
-    Source = pa.Table | Sequence[Path]
+Source: TypeAlias = "pa.Table | Sequence[Path]"
 
 
 class Engine(Protocol):

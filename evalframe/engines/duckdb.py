@@ -1,35 +1,47 @@
-"""DuckDB, the engine of record. No other module touches the driver."""
+"""DuckDB, the engine of record. No other module but its parse tree reader knows the driver."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 
+from evalframe.engines.duckdb_syntax import syntax_of, writes
 from evalframe.engines.limits import default_memory_limit
-from evalframe.errors import EngineError
+from evalframe.engines.materialise import kept
+from evalframe.errors import EngineError, RelationError
 from evalframe.relations.catalogue import PARAMETERS
-from evalframe.relations.plan import Plan, parameters_sql, quoted
+from evalframe.relations.plan import Plan, literal, parameters_sql, quoted
 from evalframe.relations.relation import Relation
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from evalframe.contracts import Contract
+    from evalframe.engines.base import Source
+    from evalframe.relations.syntax import Syntax
+
+_HOLDER = "__bound "  # registered Arrow tables; a space keeps them apart from any relation's name
+
 
 class DuckDB:
-    """One in-memory database that never leaves its limits: memory, threads, spill folder, UTC."""
+    """One in-memory database that stays within its limits: memory, threads, spill folder, UTC. See engines/base.py."""
 
     def __init__(
         self, memory_limit: str | None = None, threads: int | None = None, spill_folder: Path | None = None
     ) -> None:
         """memory_limit as DuckDB writes it (`4GB`); default: a share of what the machine or control group has."""
         self._spill = Path(tempfile.mkdtemp(prefix="evalframe-spill-", dir=spill_folder))
+        self._bound: set[str] = set()
+        self._files: set[str] = set()
+        self._locked = False
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": memory_limit or f"{default_memory_limit()}B",
             "temp_directory": str(self._spill),
@@ -40,11 +52,16 @@ class DuckDB:
         }
         if threads is not None:
             config["threads"] = threads
-        with _engine_errors("DuckDB cannot start"):
-            self._connection = duckdb.connect(":memory:", config=config)
-            self._connection.execute("SET TimeZone = 'UTC'")
-            self._connection.execute("SET enable_progress_bar = false")
-        self._bound: set[str] = set()
+        try:
+            with _engine_errors("DuckDB cannot start", "a memory limit such as 4GB and at least one thread"):
+                self._connection = duckdb.connect(":memory:", config=config)
+                self._connection.execute("SET TimeZone = 'UTC'")
+                self._connection.execute("SET enable_progress_bar = false")
+                # A table name never means a Python variable of the caller.
+                self._connection.execute("SET python_enable_replacements = false")
+        except EngineError:
+            shutil.rmtree(self._spill, ignore_errors=True)
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -59,20 +76,64 @@ class DuckDB:
         self._connection.close()
         shutil.rmtree(self._spill, ignore_errors=True)
 
-    def bind(self, name: str, source: pa.Table) -> None:
-        """Make `source` readable as `name`, replacing what was bound before."""
-        holder = f"__bound_{name}"
-        with _engine_errors(f"{name} cannot be bound"):
-            self._connection.register(holder, source)
-            self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS SELECT * FROM {quoted(holder)}")
+    # ---- binding ----------------------------------------------------------------------------------------------------
+
+    def bind(self, name: str, source: Source, contract: Contract | None = None) -> None:
+        """Make `source` readable as `name`, replacing what was bound before.
+
+        A list of Parquet paths is checked against `contract` (default: the one of that name) shard by shard:
+        ContractError where one has other columns or types. An empty list binds the table without rows.
+        """
+        if isinstance(source, Sequence):
+            source = self._checked(name, [Path(path).resolve() for path in source], contract)
+        if isinstance(source, str):
+            query = source
+        else:
+            query = f"SELECT * FROM {quoted(_HOLDER + name)}"
+            with _engine_errors(f"{name} cannot be bound"):
+                self._connection.register(_HOLDER + name, source)
+        self._execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {query}", f"{name} cannot be bound")
         self._bound.add(name)
 
+    def _checked(self, name: str, paths: Sequence[Path], contract: Contract | None) -> pa.Table | str:
+        from evalframe.contracts import contract as contract_of
+        from evalframe.engines.parquet import check_shards, scan
+
+        declared = contract or contract_of(name)
+        if not paths:
+            return declared.empty()
+        check_shards(declared, paths)
+        self._files.update(map(str, paths))
+        return scan(declared, paths)
+
+    def define(self, plan: Plan) -> None:
+        """Keep every relation of the plan as a view, its parameters inside; they stay until the engine is closed."""
+        self._require_bound(plan)
+        for relation in plan.relations:
+            sql = f"CREATE OR REPLACE TEMP VIEW {quoted(relation.name)} AS\n{plan.view(relation)}"
+            self._execute(sql, f"relation {relation.name} cannot be bound", str(relation.path))
+            self._bound.add(relation.name)
+
+    def lock(self) -> None:
+        """From here on `query` takes one SELECT over what is bound; no other file, no setting, no way back."""
+        files = ", ".join(literal(path) for path in sorted(self._files))
+        for setting in (
+            f"allowed_paths = [{files}]",
+            "enable_external_access = false",
+            "allow_community_extensions = false",
+            "lock_configuration = true",
+        ):
+            self._execute(f"SET {setting}", "DuckDB cannot be locked")
+        self._locked = True
+
+    # ---- evaluation -------------------------------------------------------------------------------------------------
+
     def evaluate(self, plan: Plan) -> dict[str, pa.Table]:
-        """The rows of the plan's outputs. States and shared facts are computed once and dropped at the end."""
-        kept = _kept(plan)
+        """The rows of the plan's outputs. What is read twice is computed once, kept for the plan and dropped."""
+        tables = kept(plan)
         with self._scope(plan):
             for relation in plan.relations:
-                self._create(relation, as_table=relation.name in kept)
+                self._create(relation, as_table=relation.name in tables)
             return {name: self._rows(name, plan) for name in plan.outputs}
 
     def steps(self, plan: Plan) -> Iterator[tuple[str, pa.Table]]:
@@ -87,16 +148,43 @@ class DuckDB:
         with self._scope(plan):
             for relation in plan.relations:
                 self._create(relation, as_table=False)
-            return {name: self.query(f"SELECT * FROM {quoted(name)} LIMIT 0").schema for name in plan.outputs}
+            return {name: self._fetch(f"SELECT * FROM {quoted(name)} LIMIT 0", name).schema for name in plan.outputs}
 
     def query(self, sql: str) -> pa.Table:
-        """The rows of one SELECT over what is bound."""
-        with _engine_errors("the query cannot be run"):
-            return self._connection.sql(sql).to_arrow_table()
+        """The rows of one SELECT over what is bound. After `lock`, anything but plain reading is refused."""
+        if self._locked:
+            self._refuse_writes(sql)
+        return self._fetch(sql, "the query")
 
     @contextmanager
     def _scope(self, plan: Plan) -> Iterator[None]:
         """Parameters and relations of one plan; gone afterwards, also after an error."""
+        self._require_bound(plan)
+        if shadowed := sorted(self._bound & {relation.name for relation in plan.relations}):
+            raise EngineError(
+                f"{shadowed[0]} is bound and would be computed too",
+                expected=f"given={{{shadowed[0]!r}}} in the plan, or another engine",
+                found=", ".join(shadowed),
+                hint="plan(..., given=...)",
+            )
+        self._execute(f"CREATE TEMP VIEW {PARAMETERS} AS {parameters_sql(plan.parameters)}", "parameters")
+        try:
+            yield
+        finally:
+            made = [PARAMETERS, *(relation.name for relation in plan.relations)]
+            for name, kind in self._temporary(made):
+                self._connection.execute(f"DROP {kind} temp.{quoted(name)}")
+
+    def _temporary(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        """(name, VIEW or TABLE) of those that exist."""
+        rows = self._connection.execute(
+            "SELECT table_name, if(table_type = 'VIEW', 'VIEW', 'TABLE') FROM information_schema.tables "
+            "WHERE table_catalog = 'temp' AND list_contains(?, table_name)",
+            [list(names)],
+        )
+        return rows.fetchall()
+
+    def _require_bound(self, plan: Plan) -> None:
         if missing := [name for name in plan.sources if name not in self._bound]:
             raise EngineError(
                 f"{missing[0]} is not bound",
@@ -104,67 +192,83 @@ class DuckDB:
                 found=", ".join(sorted(self._bound)) or "nothing bound",
                 hint=f"bind({missing[0]!r}, table)",
             )
-        self._connection.execute(f"CREATE TEMP VIEW {PARAMETERS} AS {parameters_sql(plan.parameters)}")
-        try:
-            yield
-        finally:
-            made = [PARAMETERS, *(relation.name for relation in plan.relations)]
-            kinds = dict(
-                self._connection.execute(
-                    "SELECT table_name, table_type FROM information_schema.tables WHERE table_catalog = 'temp'"
-                ).fetchall()
-            )
-            for name in reversed(made):
-                if name in kinds and name not in self._bound:
-                    kind = "VIEW" if kinds[name] == "VIEW" else "TABLE"
-                    self._connection.execute(f"DROP {kind} temp.{quoted(name)}")
 
     def _create(self, relation: Relation, *, as_table: bool) -> None:
         kind = "TABLE" if as_table else "VIEW"
-        with _engine_errors(f"relation {relation.name} cannot be evaluated", where=str(relation.path)):
-            self._connection.execute(f"CREATE TEMP {kind} {quoted(relation.name)} AS\n{relation.body}")
+        sql = f"CREATE TEMP {kind} {quoted(relation.name)} AS\n{relation.body}"
+        self._execute(sql, f"relation {relation.name} cannot be evaluated", str(relation.path))
 
     def _rows(self, name: str, plan: Plan) -> pa.Table:
         relation = next((relation for relation in plan.relations if relation.name == name), None)
         order = ""
         if relation is not None and relation.layer != "fact" and relation.grain:
             order = " ORDER BY " + ", ".join(f"{quoted(column)} NULLS FIRST" for column in relation.grain)
-        where = str(relation.path) if relation else ""
-        with _engine_errors(f"relation {name} cannot be evaluated", where=where):
-            return self._connection.sql(f"SELECT * FROM {quoted(name)}{order}").to_arrow_table()
+        return self._fetch(f"SELECT * FROM {quoted(name)}{order}", f"relation {name}")
 
+    def _execute(self, sql: str, what: str, where: str = "") -> None:
+        with _engine_errors(what, where=where):
+            self._connection.execute(sql)
 
-def _kept(plan: Plan) -> frozenset[str]:
-    """Relations to compute once and keep: states that are read, facts that are declared, output or read twice."""
-    readers: dict[str, int] = {}
-    for relation in plan.relations:
-        for name in relation.inputs:
-            readers[name] = readers.get(name, 0) + 1
-    kept = set()
-    for relation in plan.relations:
-        uses = readers.get(relation.name, 0) + (relation.name in plan.outputs)
-        if relation.layer in ("state", "calibration"):
-            keep = uses > 0 and readers.get(relation.name, 0) > 0
-        elif relation.layer == "fact":
-            keep = uses > 1 if relation.materialize is None else relation.materialize
-        else:
-            keep = False
-        if keep:
-            kept.add(relation.name)
-    return frozenset(kept)
+    def _fetch(self, sql: str, what: str) -> pa.Table:
+        with _engine_errors(f"{what} cannot be evaluated"):
+            result = self._connection.sql(sql)
+            if result is None:
+                raise duckdb.InvalidInputException("the statement yields no rows")
+            return result.to_arrow_table()
+
+    # ---- parsing ----------------------------------------------------------------------------------------------------
+
+    def syntax(self, sql: str) -> Syntax:
+        """What the query reads, yields and uses; RelationError for text that is not one SELECT."""
+        parsed = self._parse(sql)
+        statements = parsed.get("statements", [])
+        if parsed["error"] or len(statements) != 1:
+            raise RelationError(
+                "the text is not one query",
+                expected="one SELECT",
+                found=parsed.get("error_message", f"{len(statements)} statements"),
+                hint="evalframe explain METRIC",
+            )
+        return syntax_of(statements[0], sql)
+
+    def inputs_of(self, sql: str) -> frozenset[str]:
+        """The tables the query reads."""
+        return self.syntax(sql).inputs
+
+    def _parse(self, sql: str) -> Any:
+        with _engine_errors("the query cannot be parsed"):
+            row = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchone()
+        assert row is not None
+        return json.loads(row[0])
+
+    def _refuse_writes(self, sql: str) -> None:
+        """A statement's own word does not do: a SELECT may hold COPY in a CTE, and could replace an allowed file."""
+        parsed = self._parse(sql)
+        statements = parsed.get("statements", [])
+        found = parsed.get("error_message")
+        if not parsed["error"]:
+            found = f"{len(statements)} statements" if len(statements) != 1 else writes(statements[0])
+        if found:
+            raise EngineError(
+                "the query does more than read",
+                expected="one SELECT over the views of the store",
+                found=found,
+                hint='evalframe sql "SELECT run_id FROM runs" --store DIR',
+            )
 
 
 @contextmanager
-def _engine_errors(what: str, where: str = "") -> Iterator[None]:
+def _engine_errors(what: str, expected: str = "SQL that DuckDB can bind and run", where: str = "") -> Iterator[None]:
     """Driver errors as ours: four lines, no traceback of the driver."""
     try:
         yield
     except duckdb.Error as error:
-        lines: Sequence[str] = str(error).strip().splitlines() or [type(error).__name__]
+        out_of_memory = isinstance(error, duckdb.OutOfMemoryException)
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise EngineError(
             what,
-            expected="SQL that DuckDB can bind and run",
-            found=" ".join(line.strip() for line in lines if line.strip()),
+            expected="to fit into the memory limit and the spill folder" if out_of_memory else expected,
+            found=" ".join(lines) or type(error).__name__,
             where=where,
-            hint="evalframe explain METRIC --steps",
+            hint="--memory-limit 8GB" if out_of_memory else "evalframe explain METRIC --steps",
         ) from None

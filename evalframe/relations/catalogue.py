@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalframe.errors import RelationError, UnknownName
 from evalframe.relations.front_matter import read_relation
 from evalframe.relations.relation import Layer, Relation
 from evalframe.resources import folder
+
+if TYPE_CHECKING:
+    from evalframe.relations.syntax import SqlParser
 
 PARAMETERS = "protocol_parameters"
 """The view (name, value) of the one protocol that a plan sees."""
@@ -89,6 +93,13 @@ class Catalogue:
     def of_layer(self, *layers: Layer) -> tuple[Relation, ...]:
         """All relations of these layers, by name. Reads every file."""
         return tuple(self.relations[name] for name in sorted(self.relations) if self.relations[name].layer in layers)
+
+    def check(self, parser: SqlParser) -> None:
+        """Raise RelationError for the first rule of sql/ that a relation breaks. Reads and parses every file."""
+        from evalframe.contracts import contracts
+        from evalframe.relations.lint import check
+
+        check(self, parser, contracts())
 
     def cluster_states(self, *metrics: str) -> tuple[Relation, ...]:
         """The states keyed by cluster_id that the metrics are made from: what a bootstrap resamples.

@@ -46,10 +46,14 @@ class Plan:
         """The plan as text in its style: one query per output, or a view per relation in order."""
         if self.style == "ctes":
             return tuple(self.query(output) for output in self.outputs)
-        return (
-            f"CREATE VIEW {PARAMETERS} AS\n{parameters_sql(self.parameters)}",
-            *(f"CREATE VIEW {quoted(relation.name)} AS\n{relation.body}" for relation in self.relations),
-        )
+        return tuple(f"CREATE VIEW {quoted(relation.name)} AS\n{self.view(relation)}" for relation in self.relations)
+
+    def view(self, relation: Relation) -> str:
+        """The query of one relation that carries its parameters with it, so that a view of it can outlive the plan."""
+        if not relation.parameters:
+            return relation.body
+        values = {name: self.parameters[name] for name in relation.parameters}
+        return f"WITH {PARAMETERS} AS (\n{parameters_sql(values)}\n)\nSELECT * FROM (\n{relation.body}\n) AS body"
 
 
 def plan(

@@ -1,0 +1,26 @@
+"""What an engine computes once and keeps while a plan runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from evalframe.relations.plan import Plan
+
+
+def kept(plan: Plan) -> frozenset[str]:
+    """Names of relations to keep: states that are read, and facts that their author, or two readers, ask for.
+
+    A state is small and every metric above it would recompute it. A fact is as long as the data: it streams through
+    into its only reader, unless that would compute it twice.
+    """
+    readers = Counter(name for relation in plan.relations for name in relation.inputs)
+    keep = set()
+    for relation in plan.relations:
+        uses = readers[relation.name] + (relation.name in plan.outputs)
+        if relation.layer == "fact":
+            wanted = uses > 1 if relation.materialize is None else relation.materialize
+        else:
+            wanted = relation.layer in ("state", "calibration") and readers[relation.name] > 0
+        if wanted:
+            keep.add(relation.name)
+    return frozenset(keep)

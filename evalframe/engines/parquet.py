@@ -1,0 +1,86 @@
+"""Parquet shards of one contract table: one type per column, checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalframe.errors import ContractError, InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from evalframe.contracts import Contract
+
+
+def check_shards(contract: Contract, paths: Iterable[Path]) -> None:
+    """Raise ContractError for the first shard whose columns are not the contract's, naming file, column and types.
+
+    An engine takes the types of a list of files from the first one and converts the rest without a word.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    expected = {field.name: field.type for field in contract.arrow_schema()}
+    for path in paths:
+        try:
+            found = pq.read_schema(path)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(
+                f"a shard of {contract.name} cannot be read",
+                expected="a complete Parquet file",
+                found=str(error),
+                where=str(path),
+                hint="evalframe store verify DIR",
+            ) from None
+        if sorted(found.names) != sorted(expected):
+            raise _drift(contract, path, "columns", ", ".join(expected), ", ".join(found.names))
+        for field in found:
+            if not same_values(field.type, expected[field.name]):
+                raise _drift(contract, path, f"column {field.name}", str(expected[field.name]), str(field.type))
+
+
+def same_values(stored: pa.DataType, declared: pa.DataType) -> bool:
+    """Whether two Arrow types are stored alike in Parquet: text in any offset width or dictionary, lists likewise."""
+    import pyarrow.types as kinds
+
+    if stored == declared:
+        return True
+    if kinds.is_dictionary(stored):
+        return same_values(stored.value_type, declared)
+    texts = (kinds.is_string, kinds.is_large_string, kinds.is_string_view)
+    if any(is_text(declared) for is_text in texts):
+        return any(is_text(stored) for is_text in texts)
+    lists = (kinds.is_list, kinds.is_large_list)
+    if any(is_list(declared) for is_list in lists):
+        return any(is_list(stored) for is_list in lists) and same_values(stored.value_type, declared.value_type)
+    if kinds.is_map(stored) and kinds.is_map(declared):
+        pairs = ((stored.key_type, declared.key_type), (stored.item_type, declared.item_type))
+        return all(same_values(*pair) for pair in pairs)
+    return False
+
+
+def scan(contract: Contract, paths: Sequence[Path]) -> str:
+    """A SELECT of the contract's columns from the files; a folder name is never read as a column."""
+    columns = ", ".join('"' + name.replace('"', '""') + '"' for name in contract.names)
+    files = ", ".join("'" + glob_literal(str(path)).replace("'", "''") + "'" for path in paths)
+    return (
+        f"SELECT {columns} FROM read_parquet([{files}], hive_partitioning = false, union_by_name = false, "
+        "binary_as_string = false)"
+    )
+
+
+def glob_literal(path: str) -> str:
+    """`path` so that a glob matches it alone."""
+    return "".join(f"[{c}]" if c in "[*?" else c for c in path)
+
+
+def _drift(contract: Contract, path: Path, what: str, expected: str, found: str) -> ContractError:
+    return ContractError(
+        f"a shard of {contract.name} has drifted: {what}",
+        expected=expected,
+        found=found,
+        where=str(path),
+        hint=f"evalframe validate {contract.name} {path}",
+    )
