@@ -134,62 +134,46 @@ def normalised_sql(sql: str) -> str:
     return " ".join(token for token, _ in sql_tokens(sql))
 
 
-BLOCK = 65_536
-"""Rows hashed at a time by `data_digest`; part of the algorithm."""
+ITEM_COLUMNS = ("item_id", "label", "cluster_id", "stratum")
+"""What names a row of an evaluation set, in the order it is sorted by."""
+
+_BLOCK = 65_536
 
 
-def data_digest(batches: Iterable[pa.RecordBatch]) -> str:
-    """64 hex of the SHA-256 over the rows of an evaluation set: (item id, label, cluster, stratum), text or null.
+def data_digest(items: pa.Table | Iterable[pa.RecordBatch]) -> str:
+    """64 hex of the SHA-256 over the evaluation set of one run: its rows (item id, label, cluster, stratum), sorted.
 
-    The rows must arrive sorted by the four columns in order, nulls first, text by its UTF-8 bytes; ValueError where
-    they do not. However they are batched, the digest is the same: each block of 65,536 rows is written as its row
-    count (int64), then per column the byte length of every row (int32, -1 for null) and the bytes of all rows, all
-    little-endian. Lengths come before bytes, so no two sets of rows share an encoding.
+    Other columns are left out; the four hold text or null. Rows are sorted by the four in order, text by its UTF-8
+    bytes, nulls last; neither their order on arrival nor their batches matter. Each block of 65,536 rows is written as
+    its row count (int64), then per column the byte length of every row (int32, -1 for null) and the bytes of all rows,
+    little-endian. Lengths come before bytes, so no two sets of rows share an encoding. Takes about 0.7 s per million.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     digest = hashlib.sha256(b"evalframe data_digest 1\n")
-    last: list[pa.Array] | None = None
-    for block in _blocks(batches):
-        columns = [_as_text(block.column(index)) for index in range(4)]
-        _check_order(columns if last is None else [pa.concat_arrays(pair) for pair in zip(last, columns, strict=True)])
-        digest.update(struct.pack("<q", block.num_rows))
-        for column in columns:
-            for part in _lengths_and_bytes(column):
-                digest.update(part)
-        last = [column.slice(len(column) - 1) for column in columns]
+    batches = items.to_batches() if isinstance(items, pa.Table) else list(items)
+    if batches:
+        whole = pa.Table.from_batches(batches)
+        rows = pa.table({name: _as_text(name, whole[name]) for name in ITEM_COLUMNS})
+        order = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in ITEM_COLUMNS])
+        for start in range(0, len(rows), _BLOCK):
+            block = rows.take(order.slice(start, _BLOCK))
+            digest.update(struct.pack("<q", len(block)))
+            for column in block.itercolumns():
+                for part in _lengths_and_bytes(column.combine_chunks()):
+                    digest.update(part)
     return digest.hexdigest()
 
 
-def _blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The same rows in tables of BLOCK rows; the last may be shorter, none is empty."""
-    import pyarrow as pa
-
-    pending: list[pa.RecordBatch] = []
-    waiting = 0
-    for batch in batches:
-        if batch.num_columns != 4:
-            raise ValueError(f"an evaluation set has four columns, not {batch.num_columns}")
-        while batch.num_rows:
-            taken = batch.slice(0, BLOCK - waiting)
-            batch = batch.slice(taken.num_rows)
-            pending.append(taken)
-            waiting += taken.num_rows
-            if waiting == BLOCK:
-                yield pa.Table.from_batches(pending)
-                pending, waiting = [], 0
-    if pending:
-        yield pa.Table.from_batches(pending)
-
-
-def _as_text(column: pa.ChunkedArray) -> pa.Array:
+def _as_text(name: str, column: pa.ChunkedArray) -> pa.Array:
     import pyarrow as pa
 
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     texts = (pa.types.is_large_string, pa.types.is_string, pa.types.is_string_view, pa.types.is_null)
     if not any(is_text(kind) for is_text in texts):
-        raise ValueError(f"an evaluation set holds text, not {kind}")
-    return pa.concat_arrays(column.cast(pa.large_string()).chunks)
+        raise ValueError(f"{name} of an evaluation set is text, not {kind}")
+    return column.cast(pa.large_string()).combine_chunks()  # offsets of 8 bytes: the text may be longer than 2 GiB
 
 
 def _lengths_and_bytes(column: pa.Array) -> tuple[memoryview, memoryview]:
@@ -199,24 +183,6 @@ def _lengths_and_bytes(column: pa.Array) -> tuple[memoryview, memoryview]:
     # Arrow leaves the bytes under a null unspecified; a filled copy has none there.
     filled = column.fill_null("") if column.null_count else column
     _, offsets, data = filled.buffers()
-    ends = memoryview(offsets).cast("B").cast("q")  # int64 offsets, one more than there are rows
+    ends = memoryview(offsets).cast("B").cast("q")  # one more than there are rows
     first, end = ends[filled.offset], ends[filled.offset + len(filled)]
     return lengths.data, memoryview(data)[first:end] if data is not None else memoryview(b"")
-
-
-def _check_order(columns: Sequence[pa.Array]) -> None:
-    import numpy as np
-    import pyarrow.compute as pc
-
-    size = len(columns[0]) - 1
-    tied = np.ones(size, bool)  # neighbours that are equal so far
-    for column in columns:
-        above, below = column.slice(0, size), column.slice(1)
-        no_above, no_below = (side.is_null().to_numpy(zero_copy_only=False) for side in (above, below))
-        same = pc.equal(above, below).fill_null(False).to_numpy(zero_copy_only=False) | (no_above & no_below)
-        rising = pc.less(above, below).fill_null(False).to_numpy(zero_copy_only=False) | (no_above & ~no_below)
-        if bool((tied & ~same & ~rising).any()):
-            raise ValueError("the rows of an evaluation set must be sorted, nulls first, text by its UTF-8 bytes")
-        tied &= same
-        if not tied.any():
-            return

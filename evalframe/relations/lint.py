@@ -173,7 +173,7 @@ def _column_faults(relation: Relation, syntax: Syntax) -> Iterator[Fault]:
         wrong = columns != expected
     elif relation.merge is not None:
         expected = (*relation.grain, *relation.merge)
-        # What is resampled is rebuilt from grain and merged columns alone; a state above may add what follows from them.
+        # What is resampled is rebuilt from grain and merge alone; a state above may add what follows from them.
         wrong = set(columns) != set(expected) if "cluster_id" in relation.grain else not set(expected) <= set(columns)
     else:
         expected = relation.grain
