@@ -1,0 +1,41 @@
+"""The protocols by name. Each system's package declares its own; a package is imported when one of them is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from evalframe.errors import UnknownName
+from evalframe.protocols.base import Parameter, Protocol
+
+__all__ = ["Parameter", "Protocol", "all_protocols", "protocol"]
+
+
+def all_protocols() -> tuple[Protocol, ...]:
+    """Every declared protocol, sorted by name and version."""
+    packages = [module.name for module in iter_modules(__path__) if module.ispkg]
+    declared = [one for package in packages for one in import_module(f"{__name__}.{package}").PROTOCOLS]
+    return tuple(sorted(declared, key=_order))
+
+
+def protocol(label: str) -> Protocol:
+    """The protocol `name/version`; a bare `name` means its newest version. Raises UnknownName for any other text."""
+    known = all_protocols()
+    found = [one for one in known if label in (one.label, one.name)]
+    if not found:
+        import difflib
+
+        labels = [one.label for one in known]
+        near = difflib.get_close_matches(label, labels, n=1, cutoff=0.4) or labels
+        raise UnknownName(
+            f"there is no protocol {label!r}",
+            expected=", ".join(labels),
+            found=label,
+            where="--protocol",
+            hint=f"evalframe explain {near[0]}",
+        )
+    return found[-1]
+
+
+def _order(one: Protocol) -> tuple[str, int]:
+    return one.name, int(one.version)
