@@ -79,6 +79,24 @@ class InputError(EvalframeError):
     code = "EF110"
 
 
+class FileUnreadable(InputError):
+    """A file is missing, cut off, or not of the format its name says."""
+
+    code = "EF111"
+
+
+class FileFormatUnknown(InputError):
+    """A file whose name says no format that is read."""
+
+    code = "EF112"
+
+
+class HeaderUnclear(InputError):
+    """A text table whose first line does not name each column once."""
+
+    code = "EF113"
+
+
 class UnknownName(UsageError):
     """A metric, table, protocol, run or parameter that does not exist."""
 
@@ -132,6 +150,12 @@ class NotComparable(EvalframeError):
 
     code = "EF401"
     exit_code = ExitCode.NOT_COMPARABLE
+
+
+class ResultsMissing(NotComparable):
+    """No fingerprint of a protocol has results for all the named runs."""
+
+    code = "EF402"
 
 
 # ---- EF5xx: protocols (exit 4) --------------------------------------------------------------------------------------

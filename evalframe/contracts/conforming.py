@@ -22,6 +22,7 @@ def conform(contract: Contract, data: Any) -> pa.Table:
     dictionaries decoded, text and list encodings, integers to other widths and floats to float64 (each value checked),
     timestamps with a zone to UTC microseconds, decimals to the wider scale, all-null columns to any type. Anything else
     raises ContractError: a missing or undeclared column, another type, a null in a required column.
+    A cell that `read_table` could not read makes its column text, and so another type.
     """
     table = as_table(data)
     check_names(contract, table.column_names)

@@ -79,6 +79,13 @@ def _refused(where: str, expected: str, found: object) -> ContractFileError:
     )
 
 
+def _frozen(value: Any) -> Any:
+    """An example as a hashable value: a list as a tuple, a mapping as its pairs."""
+    if isinstance(value, dict):
+        return tuple((k, _frozen(v)) for k, v in value.items())
+    return tuple(_frozen(v) for v in value) if isinstance(value, list) else value
+
+
 class _Reader:
     """Takes one parsed document apart. `place` is where it stands, for the refusals."""
 
@@ -116,7 +123,7 @@ class _Reader:
         p = self.fields(
             given,
             "name logicalType physicalType required description",
-            "primaryKey primaryKeyPosition logicalTypeOptions items quality customProperties",
+            "primaryKey primaryKeyPosition logicalTypeOptions items quality customProperties examples",
         )
         self.typed(p)
         inner = physical.element(p["physicalType"])
@@ -142,6 +149,7 @@ class _Reader:
             min_items=length.get("minItems"),
             max_items=length.get("maxItems"),
             present_when=self.present_when(custom.get("presentExactlyWhen")),
+            examples=tuple(_frozen(e) for e in self.sequence(p.get("examples", []))),
         )
 
     def typed(self, p: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ class Column:
 
     `required`: no nulls. `allowed`: the closed set of values, None where any is. `finite`: NaN and infinities are
     refused. `min_items`, `max_items`: length of a list. `present_when`: another column and the values of it with which
-    this one is given, and without which it is null.
+    this one is given, and without which it is null. `examples`: values to show.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Column:
     min_items: int | None = None
     max_items: int | None = None
     present_when: tuple[str, tuple[Any, ...]] | None = None
+    examples: tuple[Any, ...] = ()
 
     @property
     def arrow_type(self) -> pa.DataType:

@@ -30,13 +30,13 @@ _SCALARS = {
     "timestamp[us, UTC]": _Scalar("timestamp", pa.timestamp("us", "UTC"), "TIMESTAMP WITH TIME ZONE", "Datetime"),
     "decimal128(38,15)": _Scalar("number", pa.decimal128(38, 15), "DECIMAL(38,15)", "Decimal"),
 }
-_MAP = "map<utf8,utf8>"
+MAP = "map<utf8,utf8>"
 _LIST = re.compile(r"list<(.+)>")
 
 
 def is_physical(name: str) -> bool:
     """Whether `name` is a type that a contract may declare."""
-    return name == _MAP or (element(name) or name) in _SCALARS
+    return name == MAP or (element(name) or name) in _SCALARS
 
 
 def element(name: str) -> str | None:
@@ -47,14 +47,14 @@ def element(name: str) -> str | None:
 
 def logical_type(name: str) -> str:
     """The logicalType of the standard that goes with a physical type; a map is an object there."""
-    if name == _MAP:
+    if name == MAP:
         return "object"
     return "array" if element(name) else _SCALARS[name].logical
 
 
 def arrow_type(name: str) -> pa.DataType:
     """Text is large_string, so that a column may hold more than 2 GiB of it."""
-    if name == _MAP:
+    if name == MAP:
         return pa.map_(pa.large_string(), pa.large_string())
     inner = element(name)
     return pa.list_(_SCALARS[inner].arrow) if inner else _SCALARS[name].arrow
@@ -62,7 +62,7 @@ def arrow_type(name: str) -> pa.DataType:
 
 def duckdb_type(name: str) -> str:
     """The type's name in DDL."""
-    if name == _MAP:
+    if name == MAP:
         return "MAP(VARCHAR, VARCHAR)"
     inner = element(name)
     return f"{_SCALARS[inner].duckdb}[]" if inner else _SCALARS[name].duckdb
@@ -72,7 +72,7 @@ def polars_type(name: str) -> pl.DataType:
     """The type in Polars, which has no map: there it is a list of (key, value)."""
     import polars as pl
 
-    if name == _MAP:
+    if name == MAP:
         return pl.List(pl.Struct({"key": pl.String(), "value": pl.String()}))
     inner = element(name)
     if inner:

@@ -1,83 +1,82 @@
-"""Cells written as text or JSON -> columns typed by the contract. Nothing is guessed: `001` as text stays `001`."""
+"""Cells written as text or JSON -> columns typed by the contract. Nothing is guessed: `001` as text stays `001`.
+
+A column with a cell that cannot be read stays as it was written, and is marked: `validate` then names the very cells.
+"""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalframe.contracts import physical
-from evalframe.contracts.model import Column, Contract
+from evalframe.contracts.json_values import parse_json, value_of
+from evalframe.contracts.model import Column
 
-# What a cell of each type looks like; the casts that follow accept more (hexadecimal, 1 for true), which is guessing.
+_UNREAD = b"evalframe.unread"
+
+# What a cell of each type looks like. The casts that follow accept more (hexadecimal, 1 for true): that is guessing.
 _SPELLING = {
     "int64": r"^-?[0-9]{1,19}$",
     "float64": r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|infinity|nan)$",
     "bool": r"^(?i:true|false)$",
-    "decimal128(38,15)": r"^-?[0-9]{1,23}(\.[0-9]+)?$",
+    "decimal128(38,15)": r"^-?[0-9]{1,23}(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$",
     "timestamp[us, UTC]": r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})$",
 }
 # Integers are read wide, so that one too large for its column is told as such.
 _READ_AS = {"int16": "int64", "int32": "int64"}
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """A table typed by a contract, and the cells that could not be: null in `table`, as written in `unreadable`.
-
-    Columns that the contract does not declare stay text. Integers are int64 whatever their column's width.
-    """
-
-    table: pa.Table
-    unreadable: Mapping[str, pa.ChunkedArray]
-
-
-def parse_cells(contract: Contract, cells: pa.Table) -> Parsed:
-    """Text cells, null where empty; lists and maps are written as JSON."""
-    return _parsed(contract, cells.column_names, cells.columns, _from_text)
+def from_text(name: str, cells: pa.ChunkedArray, column: Column | None) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Large_string cells, null where nothing is written; lists and maps are JSON. Undeclared columns stay text."""
+    if column is None:
+        return pa.field(name, cells.type), cells
+    typed = _typed_text(cells, _kind(column))
+    if typed.null_count == cells.null_count:
+        return pa.field(name, typed.type), typed
+    return _marked(name, cells, "text")
 
 
-def parse_records(contract: Contract, records: Sequence[Mapping[str, Any]]) -> Parsed:
-    """JSON objects; a key that an object lacks is null there, a column that no object has is missing."""
-    names = list(dict.fromkeys(name for record in records for name in record)) if records else list(contract.names)
-    columns = [[record.get(name) for record in records] for name in names]
-    return _parsed(contract, names, columns, _from_json)
+def from_values(name: str, values: Sequence[Any], column: Column | None) -> tuple[pa.Field, pa.ChunkedArray]:
+    """Values as a JSON parser yields them; undeclared columns become the JSON they were."""
+    if column is not None:
+        kind = _kind(column)
+        try:
+            typed = pa.array([value_of(v, kind) for v in values], type=physical.arrow_type(kind))
+            return pa.field(name, typed.type), pa.chunked_array([typed])
+        except ValueError:
+            pass
+    spelled = [None if v is None else json.dumps(v) for v in values]
+    return _marked(name, pa.chunked_array([pa.array(spelled, type=pa.large_string())]), "json")
 
 
-def _parsed(
-    contract: Contract,
-    names: Sequence[str],
-    columns: Iterable[Any],
-    parse: Callable[[Any, Column | None], tuple[pa.ChunkedArray, pa.ChunkedArray | None]],
-) -> Parsed:
-    declared = {c.name: c for c in contract.columns}
-    arrays, unreadable = [], {}
-    for name, column in zip(names, columns, strict=True):
-        typed, cells = parse(column, declared.get(name))
-        arrays.append(typed)
-        if cells is not None:
-            unreadable[name] = cells
-    return Parsed(pa.Table.from_arrays(arrays, names=list(names)), unreadable)
+def read_again(field: pa.Field, cells: pa.ChunkedArray, column: Column) -> pa.ChunkedArray | None:
+    """A marked column typed, with null for each cell that cannot be read; None for a column that is not marked."""
+    spelling = (field.metadata or {}).get(_UNREAD)
+    if spelling is None:
+        return None
+    return _typed_text(cells, _kind(column)) if spelling == b"text" else _typed_json(cells, _kind(column))
 
 
-def _from_text(cells: pa.ChunkedArray, column: Column | None) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
-    if column is None or column.physical == "utf8":
-        return cells, None
-    kind = _READ_AS.get(column.physical, column.physical)
-    if kind in _SPELLING:
-        plausible = pc.match_substring_regex(cells, _SPELLING[kind])
-        kept = pc.if_else(plausible, cells, pa.scalar(None, cells.type))
-        typed = _cast_what_fits(pc.utf8_lower(kept) if kind == "bool" else kept, physical.arrow_type(kind))
-    else:
-        typed = _chunked((_json_cell(cell, kind) for cell in cells.to_pylist()), kind)
-    return typed, (cells if typed.null_count > cells.null_count else None)
+def _marked(name: str, cells: pa.ChunkedArray, spelling: str) -> tuple[pa.Field, pa.ChunkedArray]:
+    return pa.field(name, cells.type, metadata={_UNREAD: spelling}), cells
+
+
+def _kind(column: Column) -> str:
+    return _READ_AS.get(column.physical, column.physical)
+
+
+def _typed_text(cells: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    if kind == "utf8":
+        return cells
+    if kind not in _SPELLING:
+        return _typed_json(cells, kind)
+    plausible = pc.match_substring_regex(cells, _SPELLING[kind])
+    kept = pc.if_else(plausible, cells, pa.scalar(None, cells.type))
+    return _cast_what_fits(pc.utf8_lower(kept) if kind == "bool" else kept, physical.arrow_type(kind))
 
 
 def _cast_what_fits(cells: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
@@ -92,122 +91,13 @@ def _cast_what_fits(cells: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArra
         return pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=kind)
 
 
+def _typed_json(cells: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    values = [_json_cell(cell, kind) for cell in cells.to_pylist()]
+    return pa.chunked_array([pa.array(values, type=physical.arrow_type(kind))])
+
+
 def _json_cell(cell: str | None, kind: str) -> Any:
-    if cell is None:
-        return None
     try:
-        return value_of(parse_json(cell), kind)
-    except (ValueError, RecursionError):
+        return None if cell is None else value_of(parse_json(cell), kind)
+    except ValueError:
         return None
-
-
-def _from_json(values: list[Any], column: Column | None) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
-    if column is None:
-        return _chunked((_spelled(v) for v in values), "utf8"), None
-    kind = _READ_AS.get(column.physical, column.physical)
-    typed: list[Any] = []
-    unreadable = False
-    for value in values:
-        try:
-            typed.append(value_of(value, kind))
-        except ValueError:
-            typed.append(None)
-            unreadable = True
-    return _chunked(typed, kind), (_chunked((_spelled(v) for v in values), "utf8") if unreadable else None)
-
-
-def _chunked(values: Iterable[Any], kind: str) -> pa.ChunkedArray:
-    return pa.chunked_array([pa.array(list(values), type=physical.arrow_type(kind))])
-
-
-def _spelled(value: Any) -> str | None:
-    """A JSON value as it would be written: what a report shows of a cell that could not be read."""
-    if value is None:
-        return None
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def parse_json(text: str) -> Any:
-    """One JSON value. ValueError for NaN and Infinity, which JSON does not know, and for a key written twice."""
-    return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object)
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise ValueError("a key is written twice")
-    return made
-
-
-def value_of(value: Any, kind: str) -> Any:
-    """A JSON value as the Python value of a physical type; ValueError where it is of another type. Null is null."""
-    if value is None:
-        return None
-    inner = physical.element(kind)
-    if inner:
-        return [value_of(v, inner) for v in _only(value, list)]
-    return _VALUES[kind](value)
-
-
-def _only(value: Any, *kinds: type) -> Any:
-    if type(value) not in kinds:  # bool is an int to isinstance
-        raise ValueError(f"{value!r} is of another type")
-    return value
-
-
-def _text(value: Any) -> str:
-    text: str = _only(value, str)
-    text.encode("utf-8")  # half a surrogate pair, which JSON can spell, raises a ValueError here
-    return text
-
-
-def _integer(value: Any) -> int:
-    number: int = _only(value, int)
-    if not -(2**63) <= number < 2**63:
-        raise ValueError("wider than 64 bits")
-    return number
-
-
-def _number(value: Any) -> float:
-    number = _only(value, int, float)
-    if isinstance(number, int) and abs(number) > 2**53:
-        raise ValueError("no double holds this integer exactly")
-    return float(number)
-
-
-def _decimal(value: Any) -> Decimal:
-    try:
-        number = Decimal(str(_only(value, int, float, str)))
-        scaled = number.quantize(Decimal("1e-15"))
-    except InvalidOperation as error:
-        raise ValueError("not a decimal of 38 digits") from error
-    if scaled != number or not math.isfinite(number):
-        raise ValueError("more than 15 decimals")
-    return scaled
-
-
-def _time(value: Any) -> datetime:
-    moment = datetime.fromisoformat(_only(value, str))
-    if moment.tzinfo is None:
-        raise ValueError("no time zone")
-    return moment.astimezone(UTC)
-
-
-def _map(value: Any) -> list[tuple[str, str | None]]:
-    return [(_text(k), None if v is None else _text(v)) for k, v in _only(value, dict).items()]
-
-
-_VALUES: dict[str, Callable[[Any], Any]] = {
-    "utf8": _text,
-    "int64": _integer,
-    "float64": _number,
-    "bool": lambda value: _only(value, bool),
-    "decimal128(38,15)": _decimal,
-    "timestamp[us, UTC]": _time,
-    "map<utf8,utf8>": _map,
-}

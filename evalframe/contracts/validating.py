@@ -16,7 +16,7 @@ from evalframe.contracts.fitting import fitted
 from evalframe.contracts.model import Column, Contract, Reference
 from evalframe.contracts.report import ROW_NUMBER, Failure, Report
 from evalframe.contracts.rules import RULES, expectation, offences
-from evalframe.contracts.text import Parsed
+from evalframe.contracts.text import read_again
 from evalframe.errors import ContractError
 
 Rows = NDArray[np.int64]
@@ -29,9 +29,9 @@ def validate(
 ) -> Report:
     """Check every rule of `contract`; see `rules.RULES`.
 
-    data: anything that `conform` takes, or text cells typed by the contract (`Parsed`). references: the tables that
-    foreign keys point to, by name; a foreign key into a table that is not given is not checked and is named in
-    `Report.unchecked`. shown: how many offending rows each failure carries.
+    data: anything that `conform` takes, or what `read_table` returns. references: the tables that foreign keys point
+    to, by name; a foreign key into a table that is not given is not checked and is named in `Report.unchecked`.
+    shown: how many offending rows each failure carries.
     """
     run = _Validation(contract, data, shown)
     run.check_names()
@@ -52,8 +52,7 @@ class _Validation:
 
     def __init__(self, contract: Contract, data: Any, shown: int) -> None:
         self.contract = contract
-        self.unreadable: Mapping[str, pa.ChunkedArray] = data.unreadable if isinstance(data, Parsed) else {}
-        self.table = data.table if isinstance(data, Parsed) else as_table(data)
+        self.table = as_table(data)
         self.shown = shown
         self.failures: list[Failure] = []
         self.unchecked: list[str] = []
@@ -74,6 +73,11 @@ class _Validation:
         if self.table.column_names.count(column.name) != 1:
             return
         data = self.table.column(column.name)
+        unread = _NO_ROWS
+        again = read_again(self.table.schema.field(column.name), data, column)
+        if again is not None:
+            unread = np.flatnonzero(np.asarray(data.is_valid()) & np.asarray(again.is_null()))
+            data = again
         if not castable(data.type, column.arrow_type):
             filled = np.flatnonzero(np.asarray(data.is_valid()))
             expected = f"{column.physical}, not {data.type}"
@@ -83,10 +87,7 @@ class _Validation:
                 self.fail_column("wrong_type", column.name, expected)
             return
         typed, lost = fitted(data, column.arrow_type)
-        if column.name in self.unreadable:
-            cells = self.unreadable[column.name]
-            unread = np.flatnonzero(np.asarray(cells.is_valid()) & np.asarray(data.is_null()))
-            lost = np.union1d(lost, unread)
+        lost = np.union1d(lost, unread)
         self.typed[column.name] = typed
         self.fail("wrong_type", column.name, lost, column.physical)
         found: dict[str, list[Rows]] = {}
@@ -179,11 +180,8 @@ class _Validation:
 
     def shown_rows(self, rows: Rows) -> pa.Table:
         """Those rows as they were given, behind their position."""
-        table = self.table
-        for name, cells in self.unreadable.items():
-            table = table.set_column(table.column_names.index(name), name, cells)
-        slices = [table.slice(int(row), 1) for row in rows]  # take() would first copy whole text columns together
-        picked = pa.concat_tables(slices) if slices else table.slice(0, 0)
+        slices = [self.table.slice(int(row), 1) for row in rows]  # take() would first copy whole text columns together
+        picked = pa.concat_tables(slices) if slices else self.table.slice(0, 0)
         return picked.add_column(0, ROW_NUMBER, pa.array(rows, type=pa.int64()))
 
     def report(self) -> Report:
