@@ -97,6 +97,18 @@ class HeaderUnclear(InputError):
     code = "EF113"
 
 
+class ArchiveRefused(InputError):
+    """An NPZ archive is damaged, asks for more than its limits, or would have to be unpickled."""
+
+    code = "EF114"
+
+
+class MissingField(InputError):
+    """A file lacks a column or array that is needed under the name that was asked for."""
+
+    code = "EF115"
+
+
 class UnknownName(UsageError):
     """A metric, table, protocol, run or parameter that does not exist."""
 
@@ -117,6 +129,18 @@ class ContractFileError(ContractError):
     """A file in data_contracts/ is not of the form that is read."""
 
     code = "EF202"
+
+
+class LabelRefused(ContractError):
+    """A class is not one of the vocabulary, or the vocabulary itself is not a list of distinct names."""
+
+    code = "EF210"
+
+
+class DuplicateItem(ContractError):
+    """An id that names one item stands in two rows."""
+
+    code = "EF211"
 
 
 # ---- EF3xx: store ---------------------------------------------------------------------------------------------------
