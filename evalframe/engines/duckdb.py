@@ -114,6 +114,11 @@ class DuckDB:
             self._execute(sql, f"relation {relation.name} cannot be bound", str(relation.path))
             self._bound.add(relation.name)
 
+    def view(self, name: str, sql: str) -> None:
+        """Keep one SELECT over what is bound under a name; it stays until the engine is closed."""
+        self._execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS\n{sql}", f"{name} cannot be bound")
+        self._bound.add(name)
+
     def lock(self) -> None:
         """From here on `query` takes one SELECT over what is bound; no other file, no setting, no way back."""
         files = ", ".join(literal(path) for path in sorted(self._files))

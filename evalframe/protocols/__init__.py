@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from evalframe.errors import UnknownName
 from evalframe.protocols.base import Parameter, Protocol
 
-__all__ = ["Parameter", "Protocol", "all_protocols", "protocol"]
+__all__ = ["Parameter", "Protocol", "all_protocols", "default_protocols", "protocol"]
 
 
 def all_protocols() -> tuple[Protocol, ...]:
@@ -16,6 +16,12 @@ def all_protocols() -> tuple[Protocol, ...]:
     packages = [module.name for module in iter_modules(__path__) if module.ispkg]
     declared = [one for package in packages for one in import_module(f"{__name__}.{package}").PROTOCOLS]
     return tuple(sorted(declared, key=_order))
+
+
+def default_protocols() -> tuple[Protocol, ...]:
+    """The first protocol that each system declares: what its relations mean where nobody names a protocol."""
+    packages = [module.name for module in iter_modules(__path__) if module.ispkg]
+    return tuple(import_module(f"{__name__}.{package}").PROTOCOLS[0] for package in packages)
 
 
 def protocol(label: str) -> Protocol:
