@@ -14,7 +14,7 @@ WINDOWS = 40
 
 
 def write_windows(path: Path, *, skill: float, seed: int) -> None:
-    """Saved predictions of 24 participants x 40 windows as NPZ. skill: share of windows a typical participant gets right.
+    """Saved predictions of 24 participants x 40 windows as NPZ. skill: share of windows that a typical one gets right.
 
     Labels and participants depend on nothing but this file; predictions on `seed` and `skill`. Participants differ in
     how hard they are, so that windows of one participant are not independent: what a cluster bootstrap is for.

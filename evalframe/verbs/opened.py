@@ -17,7 +17,7 @@ from evalframe.verbs.outputs import write_bytes
 from evalframe.verbs.results import Rows
 
 if TYPE_CHECKING:
-    from evalframe.verbs.explain import Explanation
+    from evalframe.verbs.explanations import Explanation
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,0 +1,105 @@
+"""What a metric, protocol or table means, from the files that define it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from evalframe.contracts import contract, contracts
+from evalframe.engines.duckdb import DuckDB
+from evalframe.errors import UnknownName, UsageError
+from evalframe.protocols import all_protocols
+from evalframe.relations import Catalogue, catalogue, plan
+from evalframe.store import Store
+from evalframe.verbs import drawing
+from evalframe.verbs.explanations import Explanation, of_protocol, of_relation, of_table
+from evalframe.verbs.rescore import stored_run
+from evalframe.verbs.sql import default_parameters
+
+
+def explain(
+    name: str,
+    *,
+    steps: bool = False,
+    store: Path | None = None,
+    run: str | None = None,
+    example: Path | None = None,
+    limit: int = 10,
+    settings: Mapping[str, str] | None = None,
+    relations: Path | None = None,
+) -> Explanation:
+    """Explain a relation, a protocol or a contract table by name.
+
+    steps: also evaluate the relation's chain on a stored run, `limit` rows of each link. example: write a table's
+    three rows to this file. Raises UnknownName, with the nearest names, for a name that is none of the three.
+    """
+    known = catalogue(*([relations] if relations else []))
+    if steps:
+        return _steps(known, name, store, run, limit, dict(settings or {}))
+    protocols = [one for one in all_protocols() if name in (one.name, one.label)]
+    if protocols:
+        return _joined([of_protocol(known, one, settings or {}) for one in protocols])
+    if name in known.relations and (name not in contracts() or example is None):
+        return of_relation(known, name, settings or {})
+    if name in contracts():
+        return of_table(contract(name), example)
+    raise _unknown(name, known)
+
+
+def _steps(
+    known: Catalogue, name: str, store: Path | None, run: str | None, limit: int, settings: dict[str, str]
+) -> Explanation:
+    if store is None or run is None:
+        raise UsageError(
+            "--steps runs a relation on a stored run",
+            expected="--store DIR --run RUN",
+            found="no --store" if store is None else "no --run",
+            where="--steps",
+            hint=f"evalframe explain {name} --steps --store results --run RUN",
+        )
+    if name not in known.relations:
+        raise _unknown(name, known)
+    shown, steps = [], []
+    for step, rows in _evaluated(known, name, Store.open(store), run, settings):
+        relation = known.relations[step]
+        shown += [f"{relation.layer} {step}: {len(rows)} rows", drawing.table(rows.slice(0, limit)), ""]
+        steps.append(
+            {"relation": step, "layer": relation.layer, "n_rows": len(rows), "rows": drawing.rows(rows.slice(0, limit))}
+        )
+    return Explanation("\n".join(shown), {"kind": "steps", "name": name, "run_id": run, "steps": steps})
+
+
+def _evaluated(
+    known: Catalogue, name: str, store: Store, run: str, settings: dict[str, str]
+) -> Iterator[tuple[str, pa.Table]]:
+    """Every relation of the chain with its rows, under the parameters the run was last scored with."""
+    parameters = default_parameters()
+    for seal in sorted(store.results(run), key=lambda seal: seal.created_at):
+        parameters.update(seal.inputs["parameters"])
+    wanted = plan(known, [name], parameters={**parameters, **settings})
+    tables = stored_run(store, run).tables
+    with DuckDB() as engine:
+        for table in wanted.tables:
+            engine.bind(table, tables.get(table, contract(table).empty()))
+        yield from engine.steps(wanted)
+
+
+def _joined(parts: list[Explanation]) -> Explanation:
+    if len(parts) == 1:
+        return parts[0]
+    return Explanation("\n\n".join(p.text for p in parts), {"kind": "protocols", "protocols": [p.body for p in parts]})
+
+
+def _unknown(name: str, known: Catalogue) -> UnknownName:
+    import difflib
+
+    names = sorted({*known.relations, *contracts(), *(one.label for one in all_protocols())})
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) or ["metric_values"]
+    return UnknownName(
+        f"nothing is called {name!r}",
+        expected="a metric, a protocol or a table",
+        found=name,
+        hint=f"evalframe explain {near[0]}",
+    )

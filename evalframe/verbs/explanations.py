@@ -1,0 +1,205 @@
+"""Explanations of a relation, a protocol and a contract table: text for people, JSON values for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import pyarrow as pa
+
+from evalframe.contracts import Contract, describe, example, table_bytes
+from evalframe.errors import FileFormatUnknown
+from evalframe.protocols import all_protocols
+from evalframe.protocols.base import Protocol
+from evalframe.relations import Catalogue
+from evalframe.relations.explain import Link, explanation
+from evalframe.verbs import drawing
+from evalframe.verbs.outputs import write_bytes
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """The same explanation as text for people and as JSON values for programs."""
+
+    text: str
+    body: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def of_relation(known: Catalogue, name: str, settings: Mapping[str, str]) -> Explanation:
+    """What a relation means: prose, chain from tables to value, parameters, readings, fingerprints."""
+    users = [one for one in all_protocols() if name in one.metrics]
+    chains = [
+        explanation(known, name, protocol=one.name, version=one.version, parameters=one.settings(_own(one, settings)))
+        for one in users
+    ] or [explanation(known, name)]
+    first = chains[0]
+    relation = first.relation
+    facts = {
+        "unit": relation.unit,
+        "better": relation.better,
+        "denominator": relation.denominator,
+        "grain": ", ".join(relation.grain),
+        "source": relation.source,
+        "file": _where(relation.path),
+    }
+    text = [f"{relation.name} ({relation.layer}): {relation.title}", *_paragraph(relation.definition)]
+    if relation.not_:
+        text += _paragraph(f"Not: {relation.not_}")
+    text += [f"  {key + ':':13}{value}" for key, value in facts.items() if value]
+    text += ["", "chain, from tables to value:", *(f"  table    {table}" for table in first.tables)]
+    text += [f"  {link.layer:8} {link.name}: {link.definition}" for link in first.chain]
+    if first.settings:
+        text += [
+            "",
+            "parameters it reads:",
+            *(f"  {s.name} = {s.value}  (in {', '.join(s.read_by)})" for s in first.settings),
+        ]
+    if first.readings:
+        text += ["", "choices of ours that the source does not spell out:"]
+        text += [line for where, reading in first.readings for line in _paragraph(f"{where}: {reading}")]
+    if users:
+        text += ["", "fingerprint (of a run without its vocabulary):"]
+        text += [f"  {one.label}: {chain.fingerprint}" for one, chain in zip(users, chains, strict=True)]
+    body = {
+        "kind": relation.layer,
+        "name": relation.name,
+        "title": relation.title,
+        "definition": relation.definition,
+        "not": relation.not_,
+        **facts,
+        "tables": list(first.tables),
+        "chain": [_link(link) for link in first.chain],
+        "parameters": [{"name": s.name, "value": s.value, "read_by": list(s.read_by)} for s in first.settings],
+        "readings": [{"relation": where, "reading": reading} for where, reading in first.readings],
+        "fingerprints": {one.label: chain.fingerprint for one, chain in zip(users, chains, strict=True)},
+        "sql": relation.body,
+    }
+    return Explanation("\n".join(text), body)
+
+
+def _link(link: Link) -> dict[str, Any]:
+    return {
+        "name": link.name,
+        "layer": link.layer,
+        "definition": link.definition,
+        "grain": list(link.grain),
+        "reads": list(link.reads),
+        "digest": link.digest,
+    }
+
+
+def of_protocol(known: Catalogue, one: Protocol, given: Mapping[str, str]) -> Explanation:
+    """What a protocol chooses: parameters with their meaning, metrics, fingerprint under `given` settings."""
+    from evalframe.verbs.score import identify
+
+    settings = one.settings(given)
+    identity = identify(one, settings, known, ())
+    text = [f"{one.label} (protocol of {one.system}): {one.title}"]
+    if one.claims:
+        text += _paragraph(one.claims)
+    text += [
+        f"  fingerprint: {identity.fingerprint}",
+        f"  cluster:     {one.cluster}",
+        "",
+        "parameters (--set NAME=VALUE):",
+    ]
+    for parameter in one.parameters:
+        choices = f" of {' | '.join(parameter.choices)}" if parameter.choices else ""
+        mark = " [reading: the source does not spell this out]" if parameter.reading else ""
+        text += [
+            f"  {parameter.name} = {settings[parameter.name]}{choices}{mark}",
+            *_paragraph(parameter.meaning, "      "),
+        ]
+    text += ["", "metrics:"]
+    for metric in one.metrics:
+        relation = known.relations[metric]
+        mark = " (primary)" if metric in one.primary else ""
+        text += [
+            f"  {metric}{mark}: {relation.unit}, {relation.better} is better",
+            *_paragraph(relation.definition, "      "),
+        ]
+    body = {
+        "kind": "protocol",
+        "name": one.name,
+        "version": one.version,
+        "system": one.system,
+        "title": one.title,
+        "claims": one.claims,
+        "fingerprint": identity.fingerprint,
+        "parameters": [
+            {
+                "name": p.name,
+                "value": settings[p.name],
+                "default": p.default,
+                "choices": list(p.choices),
+                "meaning": p.meaning,
+                "reading": p.reading,
+            }
+            for p in one.parameters
+        ],
+        "metrics": [{"name": m, "fingerprint": f} for m, f in identity.metric_fingerprints.items()],
+        "primary": list(one.primary),
+        "stored": list(one.stored),
+    }
+    return Explanation("\n".join(text), body)
+
+
+def of_table(table: Contract, target: Path | None = None) -> Explanation:
+    """Columns, rules and three rows that keep them; with `target`, the rows are also written to that file."""
+    told = describe(table)
+    columns = pa.Table.from_pylist(
+        [
+            {
+                "column": ("* " if column["key"] else "  ") + column["name"],
+                "type": column["type"],
+                "rules": "; ".join(column["rules"]),
+                "meaning": column["description"],
+            }
+            for column in told["columns"]
+        ]
+    )
+    text = [f"{table.name} (table, contract version {table.version})", *_paragraph(table.description)]
+    text += _paragraph(table.limitations) if table.limitations else []
+    text += ["", drawing.table(columns), "", "(* key)", *told["rules"]]
+    text += ["", "three rows that keep the contract, as CSV:"]
+    text += [table_bytes(example(table), ".csv").decode().rstrip("\n")]
+    if target is not None:
+        _write_example(table, target)
+        text += ["", f"written to {target}"]
+    return Explanation("\n".join(text), {"kind": "table", "ddl": table.ddl(), **told})
+
+
+def _write_example(table: Contract, target: Path) -> None:
+    try:
+        data = table_bytes(example(table), target.suffix.lower())
+    except KeyError:
+        raise FileFormatUnknown(
+            f"{target.name} is of no known format",
+            expected=".parquet, .csv, .ndjson, .arrow or .arrows",
+            found=target.suffix or "no suffix",
+            where="--example",
+            hint=f"evalframe explain {table.name} --example {table.name}.csv",
+        ) from None
+    write_bytes(target, data)
+
+
+def _own(one: Protocol, settings: Mapping[str, str]) -> dict[str, str]:
+    """Of `settings`, what this protocol has: one metric may belong to several protocols."""
+    names = {parameter.name for parameter in one.parameters}
+    return {name: value for name, value in settings.items() if name in names}
+
+
+def _paragraph(text: str, indent: str = "  ") -> list[str]:
+    return wrap(" ".join(text.split()), 110, initial_indent=indent, subsequent_indent=indent)
+
+
+def _where(path: Path) -> str:
+    """A relation's file as people name it: from `sql/` on."""
+    parts = path.parts
+    return "/".join(parts[parts.index("sql") :]) if "sql" in parts else str(path)

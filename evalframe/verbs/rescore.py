@@ -1,0 +1,75 @@
+"""Score stored runs again under the installed definitions. Results under older definitions stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from evalframe.errors import UnknownName
+from evalframe.protocols import protocol as protocol_of
+from evalframe.store import Store
+from evalframe.verbs.results import Rows
+from evalframe.verbs.score import Run, score
+
+_SCHEMA = pa.schema(
+    {
+        "run_id": pa.large_string(),
+        "protocol": pa.large_string(),
+        "protocol_fingerprint": pa.large_string(),
+        "outcome": pa.large_string(),
+    }
+)
+
+
+def rescore(store: Store, runs: Sequence[str] | None = None) -> Rows:
+    """One row per run and protocol it was scored under: the fingerprint now, and `written` or `unchanged`.
+
+    The parameters are those of the run's newest result of that protocol. Raises UnknownName for an unknown run.
+    """
+    known = store.run_ids()
+    chosen = list(known if runs is None else runs)
+    if missing := [run for run in chosen if run not in known]:
+        raise UnknownName(
+            f"there is no run {missing[0]!r} in the store",
+            expected=", ".join(list(known)[:10]) or "a run",
+            found=missing[0],
+            where="--run",
+            hint=f"evalframe runs --store {store.path}",
+        )
+    rows = []
+    for run_id in chosen:
+        run = stored_run(store, run_id)
+        newest = {seal.protocol: seal for seal in sorted(store.results(run_id), key=lambda seal: seal.created_at)}
+        for label, seal in newest.items():
+            done = score(
+                run,
+                protocol_of(label),
+                seal.inputs["parameters"],
+                store=store,
+                origin=seal.inputs["origin"],
+                taint=seal.inputs["taint"],
+            )
+            rows.append(
+                {
+                    "run_id": run_id,
+                    "protocol": label,
+                    "protocol_fingerprint": done.identity.fingerprint,
+                    "outcome": done.outcome,
+                }
+            )
+    return Rows(pa.Table.from_pylist(rows, schema=_SCHEMA))
+
+
+def stored_run(store: Store, run_id: str) -> Run:
+    """A sealed run as scoring takes it: its tables, with the inputs and tags it was sealed with."""
+    seal = store.run(run_id)
+    tables = {name: store.read(name, runs=[run_id]) for name in seal.contracts if name != "runs"}
+    return Run(
+        run_id=run_id,
+        system=seal.system,
+        dataset_id=seal.dataset_id,
+        tables=tables,
+        inputs=seal.inputs,
+        tags=seal.tags,
+    )

@@ -1,0 +1,52 @@
+"""One SELECT over a store: contract tables as they are sealed, relations computed live under default parameters."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from evalframe.contracts import contracts
+from evalframe.engines.duckdb import DuckDB
+from evalframe.errors import UnknownName
+from evalframe.protocols import default_protocols
+from evalframe.relations import Catalogue, catalogue, plan
+from evalframe.store import Store
+
+
+def ask(store: Store, query: str, relations: Catalogue | None = None) -> pa.Table:
+    """The rows of `query`. Only what it names is bound, then the engine is locked: nothing else can be read.
+
+    A name that is both a contract table and a relation (class_confusion_by_cluster) is the stored table, with the
+    protocol fingerprint of each row; any other relation is computed from the stored predictions.
+    """
+    relations = relations or catalogue()
+    with DuckDB() as engine:
+        named = engine.inputs_of(query)
+        if unknown := sorted(name for name in named if name not in contracts() and name not in relations.relations):
+            raise _unknown(unknown[0], relations)
+        live = [name for name in sorted(named) if name not in contracts()]
+        parameters = default_parameters()
+        for name in sorted({*(n for n in named if n in contracts()), *relations.tables(*live)}):
+            engine.bind(name, store.files(name))
+        for name in live:
+            engine.view(name, plan(relations, [name], style="ctes", parameters=parameters).query(name))
+        engine.lock()
+        return engine.query(query)
+
+
+def default_parameters() -> dict[str, str]:
+    """Every parameter of every system's default protocol."""
+    return {name: value for protocol in default_protocols() for name, value in protocol.settings().items()}
+
+
+def _unknown(name: str, relations: Catalogue) -> UnknownName:
+    import difflib
+
+    known = sorted({*contracts(), *relations.relations})
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    return UnknownName(
+        f"there is no table {name!r}",
+        expected=f"one of {', '.join(near)}" if near else f"a contract table or a relation, of {len(known)}",
+        found=name,
+        where="FROM",
+        hint=f"evalframe explain {near[0] if near else 'metric_values'}",
+    )
