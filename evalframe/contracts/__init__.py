@@ -8,6 +8,7 @@ from evalframe.contracts.loading import contract, contracts
 from evalframe.contracts.model import Column, Contract, Reference
 from evalframe.contracts.report import Failure, Report
 from evalframe.contracts.validating import validate
+from evalframe.contracts.writing import table_bytes
 
 __all__ = [
     "Column",
@@ -21,5 +22,6 @@ __all__ = [
     "describe",
     "example",
     "read_table",
+    "table_bytes",
     "validate",
 ]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from evalframe.contracts.examples import example
 from evalframe.contracts.model import Column, Contract, Reference
 from evalframe.contracts.rules import expectation
+from evalframe.contracts.writing import plain
 
 
 def describe(contract: Contract) -> dict[str, Any]:
     """JSON-able: name, version, description, limitations, grain, key, columns (name, type, required, key, description,
     rules), rules of the table as sentences, and a three-row example (times as ISO 8601, decimals as text).
     """
+    rows = example(contract)
     return {
         "name": contract.name,
         "version": contract.version,
@@ -34,7 +34,10 @@ def describe(contract: Contract) -> dict[str, Any]:
             for c in contract.columns
         ],
         "rules": table_rules(contract),
-        "example": [_row(row) for row in example(contract).to_pylist()],
+        "example": [
+            {name: plain(value, rows.schema.field(name).type) for name, value in row.items()}
+            for row in rows.to_pylist()
+        ],
     }
 
 
@@ -60,17 +63,3 @@ def table_rules(contract: Contract) -> list[str]:
 
 def _refers(reference: Reference) -> str:
     return f"{', '.join(reference.columns)} is found in {reference.table} ({', '.join(reference.to_columns)})"
-
-
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in row.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Decimal):
-        return str(value)
-    if isinstance(value, list) and value and isinstance(value[0], tuple):
-        return dict(value)
-    return value

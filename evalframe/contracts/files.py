@@ -39,7 +39,16 @@ def read_table(contract: Contract, path: Path) -> pa.Table:
         )
     with _told(path):
         table: pa.Table = read(contract, path)
+        for field in table.schema:
+            _decode(field)
     return table
+
+
+def _decode(field: pa.Field) -> None:
+    """Look at every name once: one that is no UTF-8 is told here, not by whoever asks for it first."""
+    _ = field.name, getattr(field.type, "tz", None)
+    for i in range(field.type.num_fields):
+        _decode(field.type.field(i))
 
 
 @contextmanager
@@ -63,7 +72,7 @@ def _parquet(contract: Contract, path: Path) -> pa.Table:
 
     # Not pq.read_table: it would guess columns from the names of the folders.
     with pq.ParquetFile(path) as file:
-        return file.read()
+        return _sound(file.read())
 
 
 def _arrow(contract: Contract, path: Path) -> pa.Table:
@@ -72,8 +81,12 @@ def _arrow(contract: Contract, path: Path) -> pa.Table:
         file.seek(0)
         opened = pa.ipc.open_file(file) if of_file_format else pa.ipc.open_stream(file)
         with opened:
-            table = opened.read_all()
-    table.validate(full=True)  # offsets in a file are anyone's: unchecked they would crash whoever reads the values
+            return _sound(opened.read_all())
+
+
+def _sound(table: pa.Table) -> pa.Table:
+    """Refuse offsets that point outside and text that is no UTF-8: unchecked they break whoever reads the values."""
+    table.validate(full=True)
     return table
 
 

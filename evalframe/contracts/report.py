@@ -65,3 +65,13 @@ class Report:
             where=where or self.contract,
             hint=f"evalframe explain {self.contract}",
         )
+
+
+def legible(rows: pa.Table) -> pa.Table:
+    """`rows` with bytes that are no UTF-8 spelled out in text columns, so that a report of them can be printed."""
+    for i, field in enumerate(rows.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            raw = rows.column(i).cast(pa.large_binary()).to_pylist()
+            text = [None if v is None else v.decode("utf-8", "backslashreplace") for v in raw]
+            rows = rows.set_column(i, field, pa.chunked_array([pa.array(text, type=field.type)]))
+    return rows

@@ -14,7 +14,7 @@ from evalframe.contracts import keys
 from evalframe.contracts.conforming import as_table, cast_losslessly, castable
 from evalframe.contracts.fitting import fitted
 from evalframe.contracts.model import Column, Contract, Reference
-from evalframe.contracts.report import ROW_NUMBER, Failure, Report
+from evalframe.contracts.report import ROW_NUMBER, Failure, Report, legible
 from evalframe.contracts.rules import RULES, expectation, offences
 from evalframe.contracts.text import read_again
 from evalframe.errors import ContractError
@@ -182,7 +182,7 @@ class _Validation:
         """Those rows as they were given, behind their position."""
         slices = [self.table.slice(int(row), 1) for row in rows]  # take() would first copy whole text columns together
         picked = pa.concat_tables(slices) if slices else self.table.slice(0, 0)
-        return picked.add_column(0, ROW_NUMBER, pa.array(rows, type=pa.int64()))
+        return legible(picked).add_column(0, ROW_NUMBER, pa.array(rows, type=pa.int64()))
 
     def report(self) -> Report:
         complete = all(c in self.typed for c in self.contract.names)
