@@ -45,8 +45,8 @@ def read_table(contract: Contract, path: Path) -> pa.Table:
 
 
 def _decode(field: pa.Field) -> None:
-    """Look at every name once: one that is no UTF-8 is told here, not by whoever asks for it first."""
-    _ = field.name, getattr(field.type, "tz", None)
+    """Look at every name and type once: one that Python cannot show is told here, not by whoever asks for it first."""
+    _ = field.name, getattr(field.type, "tz", None), pa.nulls(0, field.type)
     for i in range(field.type.num_fields):
         _decode(field.type.field(i))
 
@@ -56,7 +56,7 @@ def _told(path: Path) -> Iterator[None]:
     """Whatever a reader says about a broken file, said as a typed error that names it."""
     try:
         yield
-    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
+    except (OSError, ValueError, LookupError, csv.Error, pa.ArrowException) as error:
         missing = isinstance(error, FileNotFoundError)
         raise FileUnreadable(
             f"{path.name} cannot be read",
