@@ -1,0 +1,6 @@
+"""The store: runs and results in a folder, each sealed by a manifest written last."""
+
+from evalframe.store.seals import RecordSeal, ResultSeal, RunSeal, SealedFile
+from evalframe.store.store import Store
+
+__all__ = ["RecordSeal", "ResultSeal", "RunSeal", "SealedFile", "Store"]

@@ -1,0 +1,225 @@
+"""Contracted tables -> Parquet files and back. Rows keep the order they are given in.
+
+zstd; doubles as BYTE_STREAM_SPLIT (33.5 bytes for a row of ten probabilities); a dictionary where a sample of the
+column repeats itself; other integers as deltas. Row groups of about 32 MB of Arrow data; a file ends at 1 GiB.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evalframe.contracts import Contract, conform
+from evalframe.errors import ContractError, StoreCorrupt, StoreError
+from evalframe.store import faults
+from evalframe.store.files import LocalFiles, Sink, reported
+from evalframe.store.seals import SealedFile
+
+GROUP_BYTES = 32 << 20
+GROUP_ROWS = range(1 << 14, 1 << 19)
+FILE_BYTES = 1 << 30
+_SAMPLE = 1 << 14
+_REPEATS = 4  # a dictionary pays when a value is seen this often on average
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the leaf columns of one table are written, by their Parquet paths."""
+
+    dictionary: list[str]
+    others: dict[str, str]
+
+
+def encoding(sample: pa.Table) -> Encoding:
+    """What pays for a table that begins like `sample`."""
+    dictionary, others = [], {}
+    sample = sample.slice(0, _SAMPLE)
+    for column in sample.schema:
+        if pa.types.is_list(column.type):
+            path, kind, values = f"{column.name}.list.element", column.type.value_type, None
+        else:
+            path, kind, values = column.name, column.type, sample.column(column.name)
+        repeats = values is not None and not pa.types.is_map(kind) and _repeats(values)
+        if pa.types.is_floating(kind) and not repeats:
+            others[path] = "BYTE_STREAM_SPLIT"
+        elif pa.types.is_map(kind):
+            dictionary += [f"{path}.key_value.key", f"{path}.key_value.value"]
+        elif repeats and not pa.types.is_boolean(kind):
+            dictionary.append(path)
+        elif pa.types.is_int64(kind) or pa.types.is_int32(kind):
+            others[path] = "DELTA_BINARY_PACKED"
+    return Encoding(dictionary, others)
+
+
+def _repeats(values: pa.ChunkedArray) -> bool:
+    present = len(values) - values.null_count
+    distinct: int = pc.count_distinct(values).as_py()
+    return bool(present >= _REPEATS and _REPEATS * distinct <= present)
+
+
+class Writer:
+    """Writes one table below one stem, file after file; `files` are those it closed.
+
+    `with Writer(...) as writer: writer.add(table)`. Leaving by an exception closes what is open.
+    """
+
+    def __init__(self, store: LocalFiles, table: str, stem: tuple[str, str], schema: pa.Schema) -> None:
+        self.files: list[SealedFile] = []
+        self.created: list[str] = []
+        self._store, self._table, self._schema = store, table, schema
+        self._folder, self._start = stem
+        self._pending: list[pa.Table] = []
+        self._waiting = 0
+        self._encoding: Encoding | None = None
+        self._sink: Sink | None = None
+        self._parquet: pq.ParquetWriter | None = None
+        self._rows = 0
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def add(self, table: pa.Table) -> None:
+        """Append rows; whole row groups are written as they fill."""
+        for start in range(0, len(table), GROUP_ROWS.stop):
+            piece = table.slice(start, GROUP_ROWS.stop)
+            self._pending.append(piece)
+            self._waiting += len(piece)
+            size = _group_rows(piece)
+            if self._waiting >= size:
+                self._write(size)
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is None:
+            with reported(f"writing table {self._table}", self._store.path(self._folder)):
+                self._write(GROUP_ROWS.stop)
+                self._finish()
+        elif self._sink is not None:
+            self._abandon()
+
+    def _write(self, size: int) -> None:
+        rows = pa.concat_tables([self._schema.empty_table(), *self._pending])
+        self._pending, self._waiting = [], 0
+        with reported(f"writing table {self._table}", self._store.path(self._folder)):
+            for start in range(0, max(len(rows), 1), size):
+                if self._sink is not None and self._sink.size >= FILE_BYTES:
+                    self._finish()
+                if self._parquet is None:
+                    self._begin(rows)
+                group = rows.slice(start, size)
+                if len(group):
+                    self._parquet.write_table(group, row_group_size=size)  # type: ignore[union-attr]
+                self._rows += len(group)
+
+    def _begin(self, sample: pa.Table) -> None:
+        self._encoding = self._encoding or encoding(sample)
+        path, self._sink = self._store.create(self._folder, self._start, ".parquet")
+        self.created.append(path)
+        self._rows = 0
+        self._parquet = pq.ParquetWriter(
+            self._sink,
+            self._schema,
+            compression="zstd",
+            use_dictionary=self._encoding.dictionary or False,
+            column_encoding=self._encoding.others or None,
+            write_page_checksum=True,
+        )
+
+    def _finish(self) -> None:
+        if self._parquet is None or self._sink is None:
+            return
+        self._parquet.close()
+        self._sink.close()
+        done = SealedFile(self._table, self.created[-1], self._rows, self._sink.size, self._sink.sha256)
+        self.files.append(done)
+        self._parquet = self._sink = None
+        faults.reach("part.closed")
+
+    def _abandon(self) -> None:
+        sink, parquet = self._sink, self._parquet
+        self._sink = self._parquet = None
+        if sink is not None:
+            sink.abandon()
+        if parquet is not None:
+            parquet.close()  # its footer goes nowhere
+
+
+def _group_rows(sample: pa.Table) -> int:
+    per_row = max(int(sample.nbytes) // max(len(sample), 1), 1)
+    return min(max(GROUP_BYTES // per_row, GROUP_ROWS.start), GROUP_ROWS.stop)
+
+
+def conformed(contract: Contract, data: Any, ids: Mapping[str, str | None]) -> Iterator[pa.Table]:
+    """`data` in the contract's columns, batch by batch where it is a stream, each row checked to carry `ids`.
+
+    ids: column -> the one text that may stand in it. Null is accepted where the contract lets the column be null.
+    """
+    batches = data if isinstance(data, pa.RecordBatchReader) else [data]
+    for batch in batches:
+        table = conform(contract, batch)
+        for column, wanted in ids.items():
+            if column in table.column_names:
+                _check_id(contract, table.column(column), column, wanted)
+        yield table
+
+
+def _check_id(contract: Contract, values: pa.ChunkedArray, column: str, wanted: str | None) -> None:
+    found = [value for value in pc.unique(values).to_pylist() if value not in (None, wanted)]
+    if found:
+        raise ContractError(
+            f"rows of {contract.name} belong to something else",
+            expected=f"{column} {wanted!r} in every row",
+            found=", ".join(repr(value) for value in found[:3])
+            + ("" if len(found) <= 3 else f" and {len(found) - 3} more"),
+            hint=f"evalframe explain {contract.name}",
+        )
+
+
+def sha256(content: bytes) -> str:
+    """64 hex over a file's content."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read(source: Path | bytes, schema: pa.Schema, root: Path) -> pa.Table:
+    """One file in `schema`, its pages checked against their checksums. A column that it lacks is null.
+
+    Raises StoreCorrupt when the bytes are not what a writer wrote.
+    """
+    where = source if isinstance(source, Path) else root
+    try:
+        with reported("reading", where):
+            opened = pa.BufferReader(source) if isinstance(source, bytes) else source
+            with pq.ParquetFile(opened, page_checksum_verification=True) as file:
+                held = {name for name in schema.names if name in file.schema_arrow.names}
+                _check_lacking(schema, held, where, root)
+                table = file.read(columns=sorted(held))
+        columns = [
+            table.column(f.name).cast(f.type) if f.name in held else pa.nulls(len(table), f.type) for f in schema
+        ]
+        return pa.table(columns, schema=schema)
+    except (pa.ArrowException, ValueError) as damage:
+        raise StoreCorrupt(
+            "a sealed file cannot be read",
+            expected="Parquet as it was written",
+            found=str(damage).splitlines()[0][:200],
+            where=str(where),
+            hint=f"evalframe store verify {root}",
+        ) from damage
+
+
+def _check_lacking(schema: pa.Schema, held: set[str], where: Path, root: Path) -> None:
+    lacking = [field.name for field in schema if field.name not in held and not field.nullable]
+    if lacking:
+        raise StoreError(
+            "a file was sealed under another version of its contract",
+            expected=f"column {', '.join(lacking)}",
+            found="a file without it",
+            where=str(where),
+            hint=f"evalframe rescore --store {root}",
+        )

@@ -1,0 +1,330 @@
+"""A folder of sealed runs and results."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalframe.errors import StoreConflict, StoreError, UsageError
+from evalframe.store import layout
+from evalframe.store.catalogue import Catalogue
+from evalframe.store.files import LocalFiles, reported
+from evalframe.store.journal import Journal
+from evalframe.store.ledger import Ledger
+from evalframe.store.seals import RecordSeal, ResultSeal, RunSeal, Seal, Tombstone, as_inputs, now
+from evalframe.store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from evalframe.store.writing import Outcome
+
+COMPACT_AT = 128
+"""Readers of many runs compact the store when so many seals are uncovered; writers when they sealed twice as many."""
+
+
+class Store:
+    """Runs are immutable per run id, results per (run id, protocol fingerprint); each exists when its seal exists.
+
+    Every reading method sees the store as it is when called. Any number of processes may read and write at once.
+    Tables are Arrow tables, or RecordBatchReaders that are written as they come.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False, durable: bool = True) -> None:
+        self.path = path
+        self._files = LocalFiles(path, durable=durable)
+        self._ledger = Ledger(self._files)
+        self._catalogue = Catalogue(self._files)
+        self._read_only = read_only
+        self._compacts = not read_only
+        self._sealed_here = 0
+
+    @classmethod
+    def open(cls, path: Path | str, *, create: bool = False, read_only: bool = False, durable: bool = True) -> Store:
+        """The store in a folder. It reads nothing, however many runs there are.
+
+        create: make it one when it is empty or not there. read_only: never write, not even the compaction.
+        durable: whether what is sealed survives a power cut and not only a killed process.
+        Raises StoreError when the folder is not a store.
+        """
+        root = Path(path).absolute()
+        if not (root / layout.SEALS).is_dir():
+            if not create:
+                raise _no_store(root, "no store in this folder", "a folder that a command with --store has written")
+            # Looked at twice: another process may be creating it.
+            if root.exists() and (not root.is_dir() or any(root.iterdir())) and not (root / layout.SEALS).is_dir():
+                raise _no_store(root, "a store cannot begin in this place", "an empty folder, or none")
+            with reported("creating the store", root):
+                (root / layout.SEALS).mkdir(parents=True, exist_ok=True)
+        return cls(root, read_only=read_only, durable=durable)
+
+    # ---- writing ---------------------------------------------------------------------------------------------------
+
+    def write_run(
+        self,
+        run_id: str,
+        *,
+        system: str,
+        dataset_id: str | None,
+        tables: Mapping[str, Any],
+        inputs: Mapping[str, Any],
+        tags: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """Seal the predictions and labels of a run. "unchanged" when the same run is sealed already.
+
+        inputs: the digests and options that decide sameness, as JSON. Table `runs` is written from the arguments.
+        Raises StoreConflict naming what differs when the id is sealed with other content, or withdrawn.
+        """
+        from evalframe.store.tables import runs_table
+
+        self._refuse_withdrawn(run_id)
+        seal = RunSeal(
+            created_at=now(),
+            inputs=_inputs(inputs),
+            run_id=run_id,
+            system=system,
+            dataset_id=dataset_id,
+            tags=dict(sorted((tags or {}).items())),
+        )
+        return self._seal(
+            seal,
+            {**tables, "runs": runs_table([seal])},
+            {name: layout.run_stem(name, run_id) for name in (*tables, "runs")},
+            {"run_id": run_id, "dataset_id": dataset_id},
+            "name the run otherwise: --run-id ID",
+        )
+
+    def write_results(
+        self,
+        run_id: str,
+        *,
+        protocol: str,
+        protocol_fingerprint: str,
+        tables: Mapping[str, Any],
+        inputs: Mapping[str, Any],
+    ) -> Outcome:
+        """Seal the results of a sealed run under one protocol fingerprint. Results under other fingerprints stay.
+
+        protocol: name/version. Raises UnknownName without the run, StoreConflict as `write_run` does.
+        """
+        self._refuse_withdrawn(run_id)
+        self._snapshot([run_id])
+        seal = ResultSeal(
+            created_at=now(),
+            inputs=_inputs(inputs),
+            run_id=run_id,
+            protocol=protocol,
+            protocol_fingerprint=protocol_fingerprint,
+        )
+        return self._seal(
+            seal,
+            tables,
+            {name: layout.result_stem(name, run_id, protocol, protocol_fingerprint) for name in tables},
+            {"run_id": run_id, "protocol": protocol, "protocol_fingerprint": protocol_fingerprint},
+            f"evalframe store verify {self.path}",
+        )
+
+    def write_record(
+        self, table: str, record_id: str, data: Any, *, inputs: Mapping[str, Any], runs: Collection[str] = ()
+    ) -> Outcome:
+        """Seal rows of one table that belong to no single run: a comparison, findings, an imported catalogue.
+
+        runs: those the record is about; when one of them is withdrawn, so is the record.
+        """
+        seal = RecordSeal(
+            created_at=now(), inputs=_inputs(inputs), table=table, record_id=record_id, runs=tuple(sorted(runs))
+        )
+        stems = {table: layout.record_stem(table, record_id)}
+        return self._seal(seal, {table: data}, stems, {}, "give the record another id")
+
+    def withdraw(self, run_id: str, reason: str) -> Outcome:
+        """Hide a run, its results and the records about it from every reader, behind a sealed reason.
+
+        Its files stay and its id cannot be used again. "unchanged" when it is withdrawn for the same reason already.
+        """
+        from evalframe.store.ledger import conflict
+
+        seal = Tombstone(created_at=now(), run_id=run_id, reason=reason)
+        first = self._ledger.find(Tombstone, seal.key) or self._bury(seal)
+        if first.reason != reason:
+            raise conflict(first, seal, root=self.path, hint="nothing to do: the run is withdrawn")
+        self._forget_segments()
+        return "written" if first == seal else "unchanged"
+
+    def _bury(self, seal: Tombstone) -> Tombstone:
+        self._refuse_read_only()
+        self._snapshot([seal.run_id])  # refuses a run that is not there
+        with Journal(self._files, []) as journal:
+            return self._ledger.publish(journal, seal)
+
+    def _seal(
+        self,
+        seal: Seal,
+        tables: Mapping[str, Any],
+        stems: Mapping[str, tuple[str, str]],
+        ids: Mapping[str, str | None],
+        hint: str,
+    ) -> Outcome:
+        from evalframe.store import writing
+
+        self._refuse_read_only()
+        outcome = writing.seal(self._ledger, seal, tables=tables, stems=stems, ids=ids, hint=hint)
+        self._sealed_here += outcome == "written"
+        if self._sealed_here >= 2 * COMPACT_AT:
+            self._sealed_here = 0
+            self._snapshot()
+        return outcome
+
+    def _refuse_read_only(self) -> None:
+        if self._read_only:
+            raise _no_store(self.path, "the store was opened for reading only", "a store opened for writing")
+
+    def _refuse_withdrawn(self, run_id: str) -> None:
+        grave = self._ledger.find(Tombstone, layout.run_key(run_id))
+        if grave is not None:
+            raise StoreConflict(
+                f"run {run_id!r} is withdrawn, and its id stays taken",
+                expected="an id that was never withdrawn",
+                found=f"withdrawn because: {grave.reason}",
+                where=str(self.path),
+                hint="name the run otherwise: --run-id ID",
+            )
+
+    # ---- reading ---------------------------------------------------------------------------------------------------
+
+    def run_ids(self) -> list[str]:
+        """Ids of the runs, oldest first."""
+        from evalframe.store import listing
+
+        return listing.run_ids(self._snapshot())
+
+    def runs(self, runs: Collection[str] | None = None) -> pa.Table:
+        """Table `runs`, oldest first."""
+        from evalframe.store import listing
+
+        return listing.runs(self._snapshot(runs))
+
+    def run(self, run_id: str) -> RunSeal:
+        """The seal of one run."""
+        from evalframe.store import listing
+
+        return listing.run_seals(self._snapshot([run_id]))[0]
+
+    def results(self, run_id: str) -> tuple[ResultSeal, ...]:
+        """Seals of one run's results, oldest first. For many runs ask `scored`."""
+        from evalframe.store import listing
+
+        return listing.results(self._snapshot([run_id]))
+
+    def scored(self, runs: Collection[str] | None = None) -> pa.Table:
+        """One row per run and fingerprint it has results under: run_id, protocol, protocol_fingerprint, created_at."""
+        from evalframe.store import listing
+
+        return listing.scored(self._snapshot(runs))
+
+    def newest_fingerprint(self, protocol: str, runs: Collection[str] | None = None) -> str:
+        """The newest fingerprint of a protocol (name/version) that all these runs have results under.
+
+        Without `runs`: all that have results under the protocol. Raises ResultsMissing (exit 3, hint `rescore`).
+        """
+        from evalframe.store import listing
+
+        return listing.newest_fingerprint(self._snapshot(runs), protocol)
+
+    def files(
+        self, table: str, runs: Collection[str] | None = None, fingerprints: Collection[str] | None = None
+    ) -> list[Path]:
+        """The sealed files that hold exactly the rows of `table` of these runs, under these fingerprints.
+
+        A table that has no run_id is given once per data set, or once per protocol fingerprint.
+        """
+        from evalframe.store import reading
+
+        return reading.files(self._snapshot(runs), table, fingerprints)
+
+    def read(
+        self,
+        table: str,
+        runs: Collection[str] | None = None,
+        fingerprints: Collection[str] | None = None,
+        columns: Collection[str] | None = None,
+    ) -> pa.Table:
+        """The rows of `files`, in the columns of the table's contract or those named."""
+        from evalframe.store import reading
+
+        return reading.read(self._snapshot(runs), table, fingerprints, columns)
+
+    def views(self, runs: Collection[str] | None = None) -> dict[str, list[Path]]:
+        """Every table of the contracts with its files, all from one moment; no files where the store has none."""
+        from evalframe.contracts import contracts
+        from evalframe.store import reading
+
+        snapshot = self._snapshot(runs)
+        return {table: reading.files(snapshot, table) for table in contracts()}
+
+    def _snapshot(self, runs: Collection[str] | None = None) -> Snapshot:
+        snapshot = Snapshot(self._ledger, self._catalogue, runs)
+        if self._compacts and snapshot.whole and len(snapshot.uncovered) >= COMPACT_AT:
+            self._compact_quietly()
+            snapshot = Snapshot(self._ledger, self._catalogue, runs)
+        return snapshot
+
+    # ---- upkeep ----------------------------------------------------------------------------------------------------
+
+    def verify(self) -> pa.Table:
+        """Every difference between what is sealed and what is there: kind, path, run_id, expected, found."""
+        from evalframe.store import verifying
+
+        return verifying.verify(Ledger(self._files))
+
+    def gc(self, *, dry_run: bool = False) -> list[str]:
+        """Remove what killed writers left; the paths, relative to the store. Never what a living writer is writing."""
+        from evalframe.store import collecting
+
+        return collecting.collect(Ledger(self._files), dry_run=dry_run)
+
+    def compact(self) -> int:
+        """Bring the compaction up to date; returns the number of seals newly covered."""
+        from evalframe.store import compaction
+
+        self._refuse_read_only()
+        return compaction.compact(Snapshot(self._ledger, self._catalogue), self._catalogue)
+
+    def _compact_quietly(self) -> None:
+        """The compaction only saves time: where it cannot be written, everything is read from the seals."""
+        from evalframe.errors import StoreCorrupt
+
+        self._compacts = self._files.writable()
+        try:
+            if self._compacts:
+                self.compact()
+        except (StoreError, StoreCorrupt):
+            self._compacts = False
+
+    def _forget_segments(self) -> None:
+        """Take segments that do not count any more out of use."""
+        kept = {segment.folder for segment in Snapshot(self._ledger, self._catalogue).segments}
+        self._catalogue.supersede(each for each in self._catalogue.segments() if each.folder not in kept)
+
+
+def _no_store(root: Path, what: str, expected: str) -> StoreError:
+    if not root.exists():
+        found = "nothing"
+    elif not root.is_dir():
+        found = "a file"
+    else:
+        found = f"a folder with {', '.join(sorted(entry.name for entry in root.iterdir())[:3]) or 'nothing in it'}"
+    return StoreError(what, expected=expected, found=found, where=str(root), hint=f"evalframe demo {root}-demo")
+
+
+def _inputs(given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return as_inputs(given)
+    except (TypeError, ValueError) as wrong:
+        raise UsageError(
+            "inputs of a run cannot be written as JSON",
+            expected="text, finite numbers, booleans, null, lists and objects of them",
+            found=str(wrong),
+            hint="pass digests and options as text",
+        ) from wrong

@@ -1,0 +1,172 @@
+"""Every difference between what is sealed and what is there, named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from evalframe.contracts import contract
+from evalframe.errors import StoreCorrupt
+from evalframe.store import layout, parquet
+from evalframe.store.catalogue import INDEX, MANIFEST, Catalogue, Part, Segment, column_meanings
+from evalframe.store.compaction import gathered, indexed
+from evalframe.store.files import LocalFiles
+from evalframe.store.journal import writers
+from evalframe.store.layout import CATALOGUE, SEALS, WRITERS
+from evalframe.store.ledger import Ledger
+from evalframe.store.seals import RunSeal, Seal, SealDamaged, SealedFile, unpacked
+from evalframe.store.tables import INDEX_SCHEMA
+
+
+class Finding(NamedTuple):
+    """One difference.
+
+    kind: changed_file, swapped_file, missing_file, extra_file; damaged_seal, duplicate_seal, orphan_seal (its run has
+    none); stale_compaction, damaged_compaction. path is relative to the store; run_id is null where unknown.
+    """
+
+    kind: str
+    path: str
+    run_id: str | None
+    expected: str
+    found: str
+
+
+SCHEMA = pa.schema([pa.field(name, pa.large_string(), nullable=name == "run_id") for name in Finding._fields])
+
+
+def verify(ledger: Ledger) -> pa.Table:
+    """All findings, by path; no rows when every seal, file and compaction is as it was written.
+
+    What a killed or living writer left without a seal is no finding: `gc` removes it. A file that no writer's journal
+    accounts for is one, whether a reader would look at it or not.
+    """
+    seals: dict[str, Seal] = {}
+    found = [*_seals(ledger, seals), *_files(ledger.files, seals), *_extra(ledger.files, seals)]
+    found += _compactions(ledger.files, seals)
+    found.sort()
+    columns = list(zip(*found, strict=True)) or [()] * len(SCHEMA)
+    return pa.table([pa.array(column, pa.large_string()) for column in columns], schema=SCHEMA)
+
+
+def _seals(ledger: Ledger, sound: dict[str, Seal]) -> Iterator[Finding]:
+    """Findings about seals; those that are as written are put into `sound`."""
+    slots: dict[str, str] = {}
+    for path in ledger.files.walk(SEALS):
+        name = path.removeprefix(f"{SEALS}/")
+        if name == "lock":
+            continue
+        if not layout.is_seal(name):
+            yield Finding("extra_file", path, None, "nothing", "a file that no writer makes")
+            continue
+        try:
+            seal = sound[name] = unpacked(ledger.files.read(path), name)
+        except (SealDamaged, FileNotFoundError) as damage:
+            yield Finding("damaged_seal", path, None, "the seal as it was written", str(damage))
+            continue
+        if (other := slots.setdefault(seal.slot, path)) != path:
+            yield Finding("duplicate_seal", path, _run_of(seal), "one seal", f"another one, {other}")
+    runs = {seal.run_id for seal in sound.values() if isinstance(seal, RunSeal)}
+    for name, seal in sound.items():
+        if (run := _run_of(seal)) is not None and run not in runs:
+            yield Finding("orphan_seal", f"{SEALS}/{name}", run, "the seal of its run", "none, or a damaged one")
+
+
+def _run_of(seal: Seal) -> str | None:
+    return getattr(seal, "run_id", None)
+
+
+def _files(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
+    owners = {file.sha256: (seal, file) for seal in seals.values() for file in seal.files}
+    for seal in seals.values():
+        for file in seal.files:
+            if (finding := _file(files, seal, file, owners)) is not None:
+                yield finding
+
+
+def _file(
+    files: LocalFiles, seal: Seal, file: SealedFile, owners: dict[str, tuple[Seal, SealedFile]]
+) -> Finding | None:
+    stat = files.stat(file.path)
+    if stat is None:
+        return Finding("missing_file", file.path, _run_of(seal), f"{file.size} bytes", "no file")
+    digest = files.sha256(file.path)
+    if digest == file.sha256:
+        return None
+    if digest in owners:
+        owner, original = owners[digest]
+        return Finding(
+            "swapped_file", file.path, _run_of(seal), f"SHA-256 {file.sha256}", f"{original.path} of {owner.title}"
+        )
+    return Finding(
+        "changed_file",
+        file.path,
+        _run_of(seal),
+        f"{file.size} bytes, SHA-256 {file.sha256}",
+        f"{stat.size} bytes, SHA-256 {digest}",
+    )
+
+
+def _extra(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
+    sealed = {file.path for seal in seals.values() for file in seal.files}
+    own = (f"{SEALS}/", f"{CATALOGUE}/", f"{WRITERS}/")
+    unsealed = [path for path in files.walk() if path not in sealed and not path.startswith(own)]
+    at_work = writers(files)  # after the walk: whoever began later made none of these
+    for path in unsealed:
+        if any(writer.may_have_made(path) for writer in at_work) or _settled(files, path, seals):
+            continue
+        yield Finding("extra_file", path, None, "nothing", "a file that no seal lists")
+
+
+def _settled(files: LocalFiles, path: str, seals: dict[str, Seal]) -> bool:
+    """Whether a writer sealed the file, or took it back, after the seals were read."""
+    if files.stat(path) is None:
+        return True
+    ledger = Ledger(files)
+    fresh = [name for kind in layout.KINDS for name in ledger.names(kind) if name not in seals]
+    try:
+        return any(file.path == path for name in fresh for file in ledger.load(name).files)
+    except StoreCorrupt:
+        return False
+
+
+def _compactions(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
+    """Segments that are not what the seals say. One of another version of evalframe is left alone: nobody reads it."""
+    segments = {segment.folder: segment for segment in Catalogue(files).segments()}
+    graves = {layout.run_key_of(name) for name in seals if layout.kind_of(name) == layout.WITHDRAWN}
+    meanings = column_meanings()
+    for path in files.walk(CATALOGUE):
+        folder, _, name = path.rpartition("/")
+        if name == MANIFEST and folder not in segments:
+            yield Finding("damaged_compaction", path, None, "the manifest as it was written", "other content")
+    for segment in segments.values():
+        manifest = f"{segment.folder}/{MANIFEST}"
+        missing = [name for name in segment.seals if name not in seals]
+        hidden = [name for name in segment.seals if layout.run_key_of(name) in graves]
+        if missing or hidden:
+            reason = f"no sound seal {missing[0]}" if missing else f"{hidden[0]} of a withdrawn run"
+            yield Finding("stale_compaction", manifest, None, "standing seals only", reason)
+        elif segment.contracts == meanings:
+            yield from filter(None, (_part(files, segment, part, seals) for part in segment.parts))
+
+
+def _part(files: LocalFiles, segment: Segment, part: Part, seals: dict[str, Seal]) -> Finding | None:
+    path = f"{segment.folder}/{part.path}"
+    stat = files.stat(path)
+    if stat is None or files.sha256(path) != part.sha256:
+        found = "no file" if stat is None else "other content"
+        return Finding("damaged_compaction", path, None, f"SHA-256 {part.sha256}", found)
+    covered = [seals[segment.seals[position]] for position in part.covers]
+    try:
+        if part.table == INDEX:
+            rows, schema = indexed({name: seals[name] for name in segment.seals}), INDEX_SCHEMA
+        else:
+            sealed = [file for seal in covered for file in seal.files if file.table == part.table]
+            rows, schema = gathered(files, contract(part.table), sealed), contract(part.table).arrow_schema()
+    except (StoreCorrupt, FileNotFoundError):  # a finding about the sealed file says so
+        return None
+    if parquet.read(files.path(path), schema, files.root).equals(rows):
+        return None
+    return Finding("stale_compaction", path, None, "the rows that the seals hold", "other rows")
