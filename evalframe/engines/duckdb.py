@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import duckdb
 
 from evalframe.engines.duckdb_syntax import syntax_of, writes
-from evalframe.engines.limits import default_memory_limit
+from evalframe.engines.limits import check_limits, default_memory_limit
 from evalframe.engines.materialise import kept
 from evalframe.errors import EngineError, RelationError
 from evalframe.relations.catalogue import PARAMETERS
@@ -38,6 +38,7 @@ class DuckDB:
         self, memory_limit: str | None = None, threads: int | None = None, spill_folder: Path | None = None
     ) -> None:
         """memory_limit as DuckDB writes it (`4GB`); default: a share of what the machine or control group has."""
+        check_limits(memory_limit, threads)
         self._spill = Path(tempfile.mkdtemp(prefix="evalframe-spill-", dir=spill_folder))
         self._bound: set[str] = set()
         self._files: set[str] = set()
@@ -178,7 +179,7 @@ class DuckDB:
         finally:
             made = [PARAMETERS, *(relation.name for relation in plan.relations)]
             for name, kind in self._temporary(made):
-                self._connection.execute(f"DROP {kind} temp.{quoted(name)}")
+                self._execute(f"DROP {kind} temp.{quoted(name)}", f"{name} cannot be dropped")
 
     def _temporary(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """(name, VIEW or TABLE) of those that exist."""
@@ -212,7 +213,7 @@ class DuckDB:
 
     def _execute(self, sql: str, what: str, where: str = "") -> None:
         with _engine_errors(what, where=where):
-            self._connection.execute(sql)
+            self._connection.execute(sql).fetchall()  # a result left unread blocks the connection
 
     def _fetch(self, sql: str, what: str) -> pa.Table:
         with _engine_errors(f"{what} cannot be evaluated"):
@@ -242,9 +243,8 @@ class DuckDB:
 
     def _parse(self, sql: str) -> Any:
         with _engine_errors("the query cannot be parsed"):
-            row = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchone()
-        assert row is not None
-        return json.loads(row[0])
+            ((tree,),) = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
+        return json.loads(tree)
 
     def _refuse_writes(self, sql: str) -> None:
         """A statement's own word does not do: a SELECT may hold COPY in a CTE, and could replace an allowed file."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+
+from evalframe.errors import UsageError
 
 MEMORY_SHARE = 0.6
 """The rest is for Arrow results, the interpreter and whoever else lives here."""
@@ -25,3 +28,23 @@ def machine_memory(cgroup_limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
 def default_memory_limit() -> int:
     """Bytes an engine takes when nobody said: a share of what there is."""
     return int(machine_memory() * MEMORY_SHARE)
+
+
+def check_limits(memory_limit: str | None, threads: int | None) -> None:
+    """Refuse what is no amount of memory (a driver may take `-1GB` for no limit) and fewer than one thread."""
+    if memory_limit is not None and not re.fullmatch(r"\d+(\.\d+)? ?([KMGT]i?)?B", memory_limit):
+        raise UsageError(
+            "the memory limit is not an amount",
+            expected="a number with a unit, such as 4GB or 512MiB",
+            found=repr(memory_limit),
+            where="--memory-limit",
+            hint="--memory-limit 4GB",
+        )
+    if threads is not None and threads < 1:
+        raise UsageError(
+            "there is no work without a thread",
+            expected="1 or more",
+            found=str(threads),
+            where="--threads",
+            hint="--threads 2",
+        )
