@@ -1,4 +1,4 @@
-"""The protocols by name. Each system's package declares its own; a package is imported when one of them is asked for."""
+"""The protocols by name. Each system declares its own package, which is imported when a protocol is asked for."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ WISP_HAR = Protocol(
     stored=("class_outcomes", "class_confusion_by_cluster"),
     items="class_items",
     cluster="participant",
-    claims="Scores saved or recomputed predictions. That a checkpoint loads, that its predictions are reproduced and that"
-    " an export matches its data are separate gates.",
+    claims="Scores predictions as they are. That a checkpoint loads, that its predictions are reproduced and that an"
+    " export matches its data are separate gates.",
 )
 
 PROTOCOLS = (WISP_HAR,)

@@ -1,0 +1,1 @@
+"""Outside formats -> contracted tables: normalise, and refuse to guess."""

@@ -1,0 +1,237 @@
+"""NPZ archives read without trusting them: nothing is unpickled, nothing is allocated before its size is known.
+
+An archive is a ZIP of `.npy` members. Every size is checked against what the file can hold, and against `Limits`,
+before memory is taken for it; object and structured arrays are refused from their header alone.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import TracebackType
+from typing import IO, Any, Self
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from evalframe.errors import ArchiveRefused, UsageError
+
+_KINDS = "biufUS"
+"""Booleans, integers, floats and text: the kinds of numpy arrays that hold plain values."""
+
+_DEFLATE = 1032
+"""Deflate cannot shrink anything further than this, so a larger claim is a lie."""
+
+_HEADER = 10_000
+"""Bytes of header that are looked at; a plain array's takes about 120."""
+
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    KeyError,
+    SyntaxError,
+    RecursionError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+)
+"""What zipfile and numpy raise on damaged input; which of them depends on the byte that was hit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an archive may ask for. Each can be raised by an environment variable, EVALFRAME_NPZ_<NAME>.
+
+    array_bytes: unpacked size of one array. expansion: how many times larger than its packed form an array may be, once
+    it unpacks to more than free_bytes (small arrays of one value pack very tightly). members: entries of the archive.
+    """
+
+    array_bytes: int = 4 << 30
+    expansion: int = 200
+    free_bytes: int = 64 << 20
+    members: int = 4096
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Limits:
+        """The defaults, with EVALFRAME_NPZ_ARRAY_BYTES and the like over them. UsageError where one is no count."""
+        given = os.environ if environment is None else environment
+        chosen = {}
+        for field in fields(cls):
+            text = given.get(_variable(field.name))
+            if text is None:
+                continue
+            if not (text.isascii() and text.isdigit()):
+                raise UsageError(
+                    f"{_variable(field.name)} is not a count",
+                    expected="a whole number",
+                    found=repr(text),
+                    hint=f"unset {_variable(field.name)}",
+                )
+            chosen[field.name] = int(text)
+        return cls(**chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a member says it holds. offset: bytes of the member before its values."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the values."""
+        items = 1
+        for length in self.shape:
+            items *= length
+        return items * self.dtype.itemsize
+
+
+class Npz:
+    """One open archive. Headers are read on demand, arrays one at a time."""
+
+    def __init__(self, file: IO[bytes], where: str, limits: Limits | None = None) -> None:
+        """file: seekable, kept by the caller. Raises ArchiveRefused where it is no ZIP, or too large a one."""
+        self._where = where
+        self._limits = limits or Limits.from_environment()
+        try:
+            self._size = file.seek(0, os.SEEK_END)
+            self._zip = zipfile.ZipFile(file)
+        except _BROKEN as error:
+            raise self._refuse("this is not a readable NPZ archive", "a ZIP of .npy arrays", _said(error)) from None
+        self._members: dict[str, zipfile.ZipInfo] = {}
+        listed = self._zip.infolist()
+        if len(listed) > self._limits.members:
+            raise self._over("members", len(listed), "the archive has too many members")
+        for info in listed:
+            if not info.filename.endswith(".npy"):
+                continue  # never asked for, so never read
+            name = info.filename.removesuffix(".npy")
+            if name in self._members:
+                raise self._refuse("an array is stored twice", f"one array named {name}", f"two members {name}.npy")
+            self._members[name] = info
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._zip.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arrays, in the order of the archive."""
+        return tuple(self._members)
+
+    def header(self, name: str) -> Header:
+        """What array `name` says it holds, checked against the archive and the limits; no values are read.
+
+        Raises ArchiveRefused: damaged, an object or structured array, an impossible size, or over a limit.
+        """
+        info = self._members[name]
+        try:
+            with self._zip.open(info) as member:
+                # numpy reads as much header as the header claims to have; it is handed no more than one can be.
+                start = io.BytesIO(member.read(npy.MAGIC_LEN + 4 + _HEADER))
+            version = npy.read_magic(start)
+            read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+            shape, fortran, dtype = read(start)
+        except _BROKEN as error:
+            raise self._refuse(f"array {name} has no readable header", "a plain .npy array", _said(error)) from None
+        header = Header(shape, dtype, fortran, start.tell())
+        self._check(name, info, header)
+        return header
+
+    def read(self, name: str) -> NDArray[Any]:
+        """Array `name`, contiguous in C order and native byte order. Raises ArchiveRefused as `header` does."""
+        header = self.header(name)
+        values = np.empty(header.size, np.uint8)
+        try:
+            with self._zip.open(self._members[name]) as member:
+                member.read(header.offset)
+                _fill(member, values.data)
+                member.read(1)  # the end: where zipfile compares the checksum
+        except _BROKEN as error:
+            raise self._refuse(f"array {name} is damaged", "a complete member", _said(error)) from None
+        if header.dtype.kind == "b" and values.size and values.max() > 1:
+            raise self._refuse(f"array {name} is damaged", "booleans of 0 and 1", f"a byte of {values.max()}")
+        array: NDArray[Any] = np.ndarray(header.shape, header.dtype, values, order="F" if header.fortran else "C")
+        return np.array(array, dtype=header.dtype.newbyteorder("="), order="C", copy=None)
+
+    def _check(self, name: str, info: zipfile.ZipInfo, header: Header) -> None:
+        if header.dtype.hasobject:
+            raise self._refuse(
+                f"array {name} holds Python objects",
+                "numbers, booleans or text: nothing is unpickled",
+                f"dtype {header.dtype}",
+                hint=f"numpy.savez(..., {name}=numpy.array(values, dtype=str))",
+            )
+        if header.dtype.kind not in _KINDS:
+            raise self._refuse(f"array {name} is not plain", "numbers, booleans or text", f"dtype {header.dtype}")
+        if min(header.shape, default=0) < 0 or header.offset + header.size != info.file_size:
+            raise self._refuse(
+                f"the header of array {name} does not fit its member",
+                f"{info.file_size - header.offset} bytes of values",
+                f"shape {header.shape} of {header.dtype}, {header.size} bytes",
+            )
+        if header.size > self._limits.array_bytes:
+            raise self._over("array_bytes", header.size, f"array {name} is too large")
+        self._check_packing(name, info)
+
+    def _check_packing(self, name: str, info: zipfile.ZipInfo) -> None:
+        stored, packed, unpacked = info.compress_type == zipfile.ZIP_STORED, info.compress_size, info.file_size
+        possible = packed if stored else packed * _DEFLATE
+        if packed > self._size or unpacked > possible or (stored and unpacked != packed):
+            raise self._refuse(
+                f"the archive cannot hold array {name}",
+                f"at most {min(possible, self._size * _DEFLATE)} bytes from {packed} packed in a file of {self._size}",
+                f"{unpacked} bytes",
+            )
+        if unpacked > max(self._limits.free_bytes, packed * self._limits.expansion):
+            raise self._over("expansion", -(-unpacked // packed), f"array {name} unpacks too far")
+
+    def _over(self, limit: str, found: int, what: str) -> ArchiveRefused:
+        allowed = getattr(self._limits, limit)
+        return self._refuse(
+            what,
+            f"{limit.replace('_', ' ')} of at most {allowed}",
+            str(found),
+            hint=f"export {_variable(limit)}={found}  # only for a file of your own",
+        )
+
+    def _refuse(self, what: str, expected: str, found: str, hint: str = "") -> ArchiveRefused:
+        advice = hint or f"unzip -v {shlex.quote(self._where)}"
+        return ArchiveRefused(what, expected=expected, found=found, where=self._where, hint=advice)
+
+
+def _fill(member: IO[bytes], into: memoryview) -> None:
+    at = 0
+    while at < len(into):
+        part = member.read(min(1 << 20, len(into) - at))
+        if not part:
+            raise EOFError(f"{at} of {len(into)} bytes")
+        into[at : at + len(part)] = part
+        at += len(part)
+
+
+def _variable(limit: str) -> str:
+    return f"EVALFRAME_NPZ_{limit.upper()}"
+
+
+def _said(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
