@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from decimal import Decimal
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from evalframe.contracts import contract, contracts
 from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import RelationError
-from evalframe.relations.body import cte_query
+from evalframe.relations.body import cte_names, cte_query
 from evalframe.relations.catalogue import Catalogue
 from evalframe.relations.plan import Plan, plan
+from evalframe.relations.relation import Relation
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,11 +80,19 @@ class Cases:
 
     def _relation_schema(self, name: str) -> pa.Schema:
         relation = self._catalogue[name]
-        for read in relation.inputs:
-            self._engine.bind(read, self.schema(read).empty_table())
         # Types do not depend on the values of parameters; every cast accepts this one at bind time.
         alone = Plan((name,), (relation,), (), frozenset(relation.inputs), dict.fromkeys(relation.parameters, "0"))
-        return self._engine.schema(alone)[name]
+        with self._bound({read: self.schema(read).empty_table() for read in relation.inputs}):
+            return self._engine.schema(alone)[name]
+
+    @contextmanager
+    def _bound(self, tables: Mapping[str, pa.Table]) -> Iterator[None]:
+        try:
+            for name, table in tables.items():
+                self._engine.bind(name, table)
+            yield
+        finally:
+            self._engine.unbind(*tables)
 
     def differences(self, case: Case) -> list[str]:
         """What is wrong, a line each; empty when the case holds."""
@@ -91,22 +101,26 @@ class Cases:
             raise _refuse(
                 case.path, "the case gives inputs that are not declared", ", ".join(relation.inputs), ", ".join(stray)
             )
-        for name in relation.inputs:
-            self._engine.bind(name, _typed(case.path, name, case.inputs.get(name, ()), self.schema(name)))
+        tables = {
+            name: _typed(case.path, name, case.inputs.get(name, ()), self.schema(name)) for name in relation.inputs
+        }
         given = frozenset(relation.inputs)
         whole = plan(self._catalogue, [case.relation], parameters=case.parameters, given=given)
         found: list[str] = []
-        for cte, rows in case.ctes.items():
-            try:
-                inner = replace(relation, body=cte_query(relation.body, cte), layer="fact")
-            except KeyError:
-                raise _refuse(case.path, f"there is no step {cte}", f"a CTE of {relation.path.name}", cte) from None
-            table = self._engine.evaluate(replace(whole, relations=(inner,)))[case.relation]
-            found += _differences(cte, rows, table, case.tolerance)
-        if case.rows is not None:
-            table = self._engine.evaluate(whole)[case.relation]
-            found += _differences("rows", case.rows, table, case.tolerance)
+        with self._bound(tables):
+            for cte, rows in case.ctes.items():
+                step = replace(whole, relations=(_step(case, relation, cte),))
+                found += _differences(cte, rows, self._engine.evaluate(step)[case.relation], case.tolerance)
+            if case.rows is not None:
+                found += _differences("rows", case.rows, self._engine.evaluate(whole)[case.relation], case.tolerance)
         return found
+
+
+def _step(case: Case, relation: Relation, cte: str) -> Relation:
+    """The relation whose rows are those of one CTE; as a fact, since the rows have another grain."""
+    if cte not in cte_names(relation.body):
+        raise _refuse(case.path, f"there is no step {cte}", ", ".join(cte_names(relation.body)) or "no CTE", cte)
+    return replace(relation, body=cte_query(relation.body, cte), layer="fact")
 
 
 def _table(name: str) -> pa.Schema:

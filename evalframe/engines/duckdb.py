@@ -96,6 +96,14 @@ class DuckDB:
         self._execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {query}", f"{name} cannot be bound")
         self._bound.add(name)
 
+    def unbind(self, *names: str) -> None:
+        """Forget what was bound under these names."""
+        for name in names:
+            self._execute(f"DROP VIEW IF EXISTS temp.{quoted(name)}", f"{name} cannot be unbound")
+            with _engine_errors(f"{name} cannot be unbound"):
+                self._connection.unregister(_HOLDER + name)
+            self._bound.discard(name)
+
     def _checked(self, name: str, paths: Sequence[Path], contract: Contract | None) -> pa.Table | str:
         from evalframe.contracts import contract as contract_of
         from evalframe.engines.parquet import check_shards, scan

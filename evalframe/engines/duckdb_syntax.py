@@ -89,6 +89,8 @@ class _Walk:
             for key, inner in value.items():
                 if key == "child" and value.get("class") == "CAST" and _is_number(inner):
                     continue  # a literal that says its type
+                if key == "select_list" and (value.get("from_table") or {}).get("type") == "EXPRESSION_LIST":
+                    continue  # VALUES (...) is parsed as a SELECT * that nobody wrote
                 if key != "cte_map":
                     self.visit(inner, scope)
 

@@ -10,7 +10,8 @@ TABLE = "contract table"
 
 MAY_READ: Mapping[Layer, tuple[str, ...]] = {
     "fact": (TABLE, "fact"),
-    "state": (TABLE, "fact", "state"),
+    # A state may count at a threshold: what is resampled then keeps the operating point as selected.
+    "state": (TABLE, "fact", "state", "calibration"),
     # Thresholds are chosen from the calibration rows' facts and states; metrics are read at them.
     "calibration": (TABLE, "fact", "state", "calibration"),
     # Not facts: a metric is computed from states, so that merged shards and resampled clusters need nothing else.
@@ -32,5 +33,5 @@ FOLDERS: Mapping[Layer, str] = {
 }
 """Where a layer's files stand under sql/."""
 
-STORED: tuple[Layer, ...] = ("fact", "state")
+STORED: tuple[Layer, ...] = ("fact", "state", "calibration")
 """Layers whose rows may be kept with results, under a contract of the relation's name."""
