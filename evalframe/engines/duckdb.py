@@ -88,13 +88,11 @@ class DuckDB:
         if isinstance(source, Sequence):
             source = self._checked(name, [Path(path).resolve() for path in source], contract)
         if isinstance(source, str):
-            query = source
-        else:
-            query = f"SELECT * FROM {quoted(_HOLDER + name)}"
-            with _engine_errors(f"{name} cannot be bound"):
-                self._connection.register(_HOLDER + name, source)
-        self._execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS {query}", f"{name} cannot be bound")
-        self._bound.add(name)
+            self.view(name, source)
+            return
+        with _engine_errors(f"{name} cannot be bound"):
+            self._connection.register(_HOLDER + name, source)
+        self.view(name, f"SELECT * FROM {quoted(_HOLDER + name)}")
 
     def unbind(self, *names: str) -> None:
         """Forget what was bound under these names."""
@@ -115,17 +113,9 @@ class DuckDB:
         self._files.update(map(str, paths))
         return scan(declared, paths)
 
-    def define(self, plan: Plan) -> None:
-        """Keep every relation of the plan as a view, its parameters inside; they stay until the engine is closed."""
-        self._require_bound(plan)
-        for relation in plan.relations:
-            sql = f"CREATE OR REPLACE TEMP VIEW {quoted(relation.name)} AS\n{plan.view(relation)}"
-            self._execute(sql, f"relation {relation.name} cannot be bound", str(relation.path))
-            self._bound.add(relation.name)
-
-    def view(self, name: str, sql: str) -> None:
-        """Keep one SELECT over what is bound under a name; it stays until the engine is closed."""
-        self._execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS\n{sql}", f"{name} cannot be bound")
+    def view(self, name: str, query: str) -> None:
+        """Make the rows of `query` readable as `name`, computed when asked for; `query` may read what is bound."""
+        self._execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS\n{query}", f"view {name} cannot be bound")
         self._bound.add(name)
 
     def lock(self) -> None:

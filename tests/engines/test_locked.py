@@ -34,7 +34,9 @@ def locked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DuckDB]:
     with DuckDB(threads=1, memory_limit="100MB") as db:
         db.bind("class_predictions", [Path("sealed.parquet")])
         db.bind("runs", pa.table({"run_id": ["r"]}))
-        db.define(plan(chain(folder / "relations"), ["hit_rate"], parameters={"lowest": "1"}))
+        db.view(
+            "hit_rate", plan(chain(folder / "relations"), ["hit_rate"], parameters={"lowest": "1"}).query("hit_rate")
+        )
         db.lock()
         yield db
 
