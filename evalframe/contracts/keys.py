@@ -78,14 +78,12 @@ def _codes(column: pa.ChunkedArray) -> tuple[Ints, int]:
         if high - low < _ROOM and abs(low) < _ROOM:
             filled = pc.fill_null(column.cast(pa.int64()), low - 1)
             return filled.to_numpy() - (low - 1), high - low + 2
-    encoded = column.combine_chunks().dictionary_encode() if column.num_chunks == 0 else column.dictionary_encode()
-    parts = [pc.fill_null(chunk.indices.cast(pa.int64()), -1).to_numpy() for chunk in _chunks(encoded)]
-    size = max((len(chunk.dictionary) for chunk in _chunks(encoded)), default=0) + 1
-    return (np.concatenate(parts) + 1 if parts else np.zeros(0, dtype=np.int64)), size
-
-
-def _chunks(data: pa.ChunkedArray | pa.Array) -> list[pa.Array]:
-    return data.chunks if isinstance(data, pa.ChunkedArray) else [data]
+    chunks = column.dictionary_encode().chunks  # one dictionary over all chunks
+    if not chunks:
+        return _no_rows(), 1
+    codes = np.concatenate([np.asarray(pc.fill_null(chunk.indices, -1)) for chunk in chunks]).astype(np.int64)
+    codes += 1
+    return codes, len(chunks[0].dictionary) + 1
 
 
 def _compressed(codes: Ints) -> tuple[Ints, int]:

@@ -61,6 +61,8 @@ class _Reader:
         self.equal(sorted(set(names)), sorted(names))
         for column in columns:
             self.known([column.present_when[0]] if column.present_when else [], names)
+        # Keys and references are compared value by value: nested columns have no place in them.
+        names = [c.name for c in columns if c.physical != physical.MAP and physical.element(c.physical) is None]
         return Contract(
             name=named,
             version=str(top["version"]),
@@ -68,7 +70,7 @@ class _Reader:
             limitations=prose["limitations"],
             grain=table["dataGranularityDescription"],
             columns=columns,
-            key=self.key(table["properties"]),
+            key=self.known(self.key(table["properties"]), names),
             references=tuple(self.reference(named, names, r) for r in table.get("relationships", ())),
             uniques=tuple(self.unique(names, q) for q in table.get("quality", ())),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,7 @@ class _Validation:
         self.failures: list[Failure] = []
         self.unchecked: list[str] = []
         self.typed: dict[str, pa.ChunkedArray] = {}
+        self.lost: dict[str, Rows] = {}  # rows whose value is null in `typed` only because it could not be read
         self.sound = np.ones(self.table.num_rows, dtype=bool)
 
     def check_names(self) -> None:
@@ -88,7 +89,7 @@ class _Validation:
             return
         typed, lost = fitted(data, column.arrow_type)
         lost = np.union1d(lost, unread)
-        self.typed[column.name] = typed
+        self.typed[column.name], self.lost[column.name] = typed, lost
         self.fail("wrong_type", column.name, lost, column.physical)
         found: dict[str, list[Rows]] = {}
         start = 0
@@ -98,7 +99,7 @@ class _Validation:
             start += len(chunk)
         for rule, parts in found.items():
             rows = np.unique(np.concatenate(parts))
-            if rule == "null":  # what did not fit its type was told above
+            if rule == "null":
                 rows = np.setdiff1d(rows, lost, assume_unique=True)
             self.fail(rule, column.name, rows, expectation(column, rule))
 
@@ -112,6 +113,7 @@ class _Validation:
         wanted = pc.is_in(self.typed[other], value_set=pa.array(values, type=self.typed[other].type))
         given = self.typed[column.name].is_valid()
         rows = np.flatnonzero(np.asarray(wanted) != np.asarray(given))
+        rows = np.setdiff1d(rows, np.union1d(self.lost[column.name], self.lost[other]), assume_unique=True)
         self.fail("presence", f"{column.name}, {other}", rows, expectation(column, "presence"))
 
     def check_unique(self, columns: Sequence[str], *, nulls_are_free: bool = False) -> None:
@@ -119,12 +121,11 @@ class _Validation:
         if not self.readable(f"duplicate_key in {name}", columns):
             return
         arrays = [self.typed[c] for c in columns]
-        whole = keys.without_nulls(arrays) if nulls_are_free else None
-        if whole is None:
-            rows = keys.duplicates(arrays)
+        if nulls_are_free:
+            asked = keys.without_nulls(arrays)
         else:
-            rows = whole[keys.duplicates([a.take(pa.array(whole)) for a in arrays])]
-        self.fail("duplicate_key", name, rows)
+            asked = self.all_but(np.concatenate([self.lost[c] for c in columns]))
+        self.fail("duplicate_key", name, _among(asked, arrays, keys.duplicates))
 
     def check_reference(self, reference: Reference, given: Mapping[str, Any]) -> None:
         name = ", ".join(reference.columns)
@@ -136,11 +137,7 @@ class _Validation:
             return
         arrays = [self.typed[c] for c in reference.columns]
         targets = self.targets(reference, as_table(given[reference.table]))
-        whole = keys.without_nulls(arrays)
-        if whole is None:
-            rows = keys.orphans(arrays, targets)
-        else:
-            rows = whole[keys.orphans([a.take(pa.array(whole)) for a in arrays], targets)]
+        rows = _among(keys.without_nulls(arrays), arrays, lambda some: keys.orphans(some, targets))
         to = ", ".join(reference.to_columns)
         self.fail("orphan", name, rows, f"a row of {reference.table} with the same {to}")
 
@@ -165,6 +162,10 @@ class _Validation:
         if lacking:
             self.unchecked.append(f"{rule}: {', '.join(lacking)} is missing or of another type")
         return not lacking
+
+    def all_but(self, rows: Rows) -> Rows | None:
+        """Every other row; None for all of them."""
+        return np.setdiff1d(np.arange(self.table.num_rows), rows) if len(rows) else None
 
     def fail_column(self, rule: str, column: str, expected: str = "") -> None:
         """A failure of the column as such, which concerns no row in particular and leaves none valid."""
@@ -195,3 +196,11 @@ class _Validation:
         return Report(
             self.contract.name, self.table.num_rows, tuple(self.failures), valid, unchecked=tuple(self.unchecked)
         )
+
+
+def _among(asked: Rows | None, arrays: list[pa.ChunkedArray], find: Callable[[list[pa.ChunkedArray]], Rows]) -> Rows:
+    """The rows that `find` finds among those asked about, or among all where `asked` is None."""
+    if asked is None:
+        return find(arrays)
+    found: Rows = asked[find([a.take(pa.array(asked)) for a in arrays])]
+    return found
