@@ -115,6 +115,42 @@ class UnknownName(UsageError):
     code = "EF102"
 
 
+class SessionNameRefused(UsageError):
+    """A session name that would be another path than a file of its own."""
+
+    code = "EF150"
+
+
+class SessionMissing(InputError):
+    """A session was named that the data set, or a run, has no file for."""
+
+    code = "EF151"
+
+
+class RunNamesDiffer(UsageError):
+    """Two options must name the same runs and do not."""
+
+    code = "EF152"
+
+
+class RecallRefused(UsageError):
+    """A wanted recall that is not a plain decimal over 0 and at most 1, or that is named twice."""
+
+    code = "EF153"
+
+
+class FoldsRefused(UsageError):
+    """A cross-fitting file in which a session is evaluated twice, or never."""
+
+    code = "EF154"
+
+
+class TurnsRefused(InputError):
+    """Turns that cannot be read: a broken line, a name that is no time, an interval that ends before it starts."""
+
+    code = "EF155"
+
+
 # ---- EF2xx: contracts (exit 4) --------------------------------------------------------------------------------------
 
 
@@ -141,6 +177,30 @@ class DuplicateItem(ContractError):
     """An id that names one item stands in two rows."""
 
     code = "EF211"
+
+
+class TargetRefused(ContractError):
+    """A target array that is not rows of exactly 0 and 1 in three columns."""
+
+    code = "EF220"
+
+
+class ForecastRefused(ContractError):
+    """Forecasts of another shape than their target, or a valid one outside [0, 1]."""
+
+    code = "EF221"
+
+
+class IntervalsRefused(ContractError):
+    """Segments or annotated intervals that overlap, are empty, leave the session or leave a session out."""
+
+    code = "EF222"
+
+
+class SheetRefused(ContractError):
+    """An audit sheet with open answers, or one that is not the sheet of these results."""
+
+    code = "EF223"
 
 
 # ---- EF3xx: store ---------------------------------------------------------------------------------------------------
@@ -190,6 +250,18 @@ class ProtocolError(EvalframeError):
 
     code = "EF501"
     exit_code = ExitCode.CONTRACT
+
+
+class CalibrationLeak(ProtocolError):
+    """Thresholds would be fitted on sessions that the evaluation reports."""
+
+    code = "EF510"
+
+
+class CalibrationMissing(ProtocolError):
+    """No calibration session was named, so no threshold can be chosen."""
+
+    code = "EF511"
 
 
 # ---- EF6xx: audits (exit 5) and gates (exit 1) ----------------------------------------------------------------------

@@ -1,0 +1,88 @@
+/* ---
+name: floor_events
+layer: fact
+title: Floor events
+inputs: [floor_candidates, floor_roles, floor_horizons, floor_forecasts]
+grain: [run_id, fold, role, session_index, kind, boundary_row, horizon_steps]
+parameters: [decision_timing]
+definition: >-
+  Each candidate at each horizon is exactly one of, in this order: censored (no outcome, no competing boundary within
+  the horizon, and the horizon runs past the recording), empty_window (the competing boundary is the next row), invalid
+  (a forecast on its path is not valid) or scored. Outcome: the wearer's transition comes within the horizon and before
+  the competing boundary. The path is every forecast made at the decision row for the rows up to the horizon, the
+  competing boundary and the end of the recording; it does not stop at the outcome. Score: the largest wearer
+  probability on the path (response), or 1 minus the smallest (yield).
+not: A ranking score, not a calibrated probability of the event.
+source: EasyCom floor events, "Event attribution"
+--- */
+WITH
+decisions AS (
+    SELECT DISTINCT r.session_index, c.decision_row
+    FROM floor_candidates AS c
+    JOIN floor_roles AS r ON r.recording = c.recording
+),
+paths AS (
+    -- Decisions are few: the forecasts are read once, by integers, and only theirs are kept.
+    SELECT
+        f.run_id, f.forecast_set, f.session_index, f.row AS decision_row, f.p_wearer,
+        coalesce(nullif(list_position(f.valid, FALSE), 0) - 1, len(f.valid)) AS n_valid
+    FROM floor_forecasts AS f
+    SEMI JOIN decisions AS d ON d.session_index = f.session_index AND d.decision_row = f.row
+),
+windows AS (
+    SELECT
+        r.run_id, r.fold, r.role, r.session_index, r.session, r.first_row, r.last_row, r.cluster_id, r.cluster_unit,
+        c.kind, c.boundary_row, c.decision_row, c.competing_row, c.transition_row, c.stratum,
+        h.horizon_steps, h.horizon_s,
+        c.decision_row + h.horizon_steps AS horizon_row,
+        least(c.decision_row + h.horizon_steps, coalesce(c.competing_row - 1, r.last_row), r.last_row) - c.decision_row
+            AS path_steps,
+        coalesce(
+            c.transition_row <= c.decision_row + h.horizon_steps
+            AND (c.competing_row IS NULL OR c.transition_row < c.competing_row),
+            FALSE
+        ) AS outcome,
+        p.p_wearer,
+        coalesce(p.n_valid, 0) AS n_valid
+    FROM floor_candidates AS c
+    JOIN floor_roles AS r ON r.recording = c.recording
+    JOIN floor_horizons AS h ON h.kind = c.kind
+    LEFT JOIN paths AS p
+        ON p.run_id = r.run_id
+        AND p.forecast_set = r.forecast_set
+        AND p.session_index = r.session_index
+        AND p.decision_row = c.decision_row
+)
+SELECT
+    run_id,
+    fold,
+    role,
+    session_index,
+    session,
+    first_row AS segment_first_row,
+    coalesce(cluster_id, session || '@' || CAST(boundary_row AS VARCHAR)) AS cluster_id,
+    cluster_unit,
+    kind,
+    (SELECT value FROM protocol_parameters WHERE name = 'decision_timing') AS decision_timing,
+    boundary_row,
+    decision_row,
+    horizon_steps,
+    horizon_s,
+    competing_row,
+    transition_row,
+    CASE
+        WHEN NOT outcome AND (competing_row IS NULL OR competing_row > horizon_row) AND horizon_row > last_row
+            THEN 'censored'
+        WHEN path_steps = 0 THEN 'empty_window'
+        WHEN path_steps > n_valid THEN 'invalid'
+        ELSE 'scored'
+    END AS state,
+    outcome,
+    CASE
+        WHEN state <> 'scored' THEN NULL
+        WHEN kind = 'response' THEN list_max(p_wearer[1:path_steps])
+        ELSE 1 - list_min(p_wearer[1:path_steps])
+    END AS score,
+    horizon_row > last_row AS truncated,
+    stratum
+FROM windows

@@ -1,0 +1,58 @@
+/* ---
+name: floor_event_counts
+layer: state
+title: Floor events per cluster
+inputs: [floor_events, floor_cells]
+grain: [run_id, population, stratum, cluster_id, kind, horizon_s]
+merge:
+  n_candidates: sum
+  n_positive: sum
+  n_negative: sum
+  n_censored: sum
+  n_invalid: sum
+  n_empty_window: sum
+  n_truncated: sum
+parameters: []
+definition: >-
+  How the candidates of one kind ended at one horizon. n_positive and n_negative count scored events with and without
+  the wearer's outcome; n_truncated those scored outcomes whose horizon runs past the recording, which the censoring
+  rule keeps.
+--- */
+WITH
+counted AS (
+    SELECT
+        run_id, cluster_id, kind, horizon_steps, stratum, truncated,
+        count(*) AS n_candidates,
+        count(*) FILTER (WHERE state = 'scored' AND outcome) AS n_positive,
+        count(*) FILTER (WHERE state = 'scored' AND NOT outcome) AS n_negative,
+        count(*) FILTER (WHERE state = 'censored') AS n_censored,
+        count(*) FILTER (WHERE state = 'invalid') AS n_invalid,
+        count(*) FILTER (WHERE state = 'empty_window') AS n_empty_window,
+        count(*) FILTER (WHERE state = 'scored' AND outcome AND truncated) AS n_truncated
+    FROM floor_events
+    WHERE role = 'evaluation'
+    GROUP BY run_id, cluster_id, kind, horizon_steps, stratum, truncated
+)
+SELECT
+    c.run_id,
+    c.population,
+    c.stratum,
+    c.cluster_id,
+    c.kind,
+    c.horizon_s,
+    CAST(coalesce(sum(n.n_candidates), 0) AS BIGINT) AS n_candidates,
+    CAST(coalesce(sum(n.n_positive), 0) AS BIGINT) AS n_positive,
+    CAST(coalesce(sum(n.n_negative), 0) AS BIGINT) AS n_negative,
+    CAST(coalesce(sum(n.n_censored), 0) AS BIGINT) AS n_censored,
+    CAST(coalesce(sum(n.n_invalid), 0) AS BIGINT) AS n_invalid,
+    CAST(coalesce(sum(n.n_empty_window), 0) AS BIGINT) AS n_empty_window,
+    CAST(coalesce(sum(n.n_truncated), 0) AS BIGINT) AS n_truncated
+FROM floor_cells AS c
+LEFT JOIN counted AS n
+    ON n.run_id = c.run_id
+    AND n.cluster_id = c.cluster_id
+    AND n.kind = c.kind
+    AND n.horizon_steps = c.horizon_steps
+    AND (c.stratum = 'all' OR n.stratum = c.stratum)
+    AND (c.population = 'observed' OR NOT n.truncated)
+GROUP BY c.run_id, c.population, c.stratum, c.cluster_id, c.kind, c.horizon_s
