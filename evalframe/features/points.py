@@ -1,0 +1,66 @@
+"""Formulas over consecutive predictions v[0..k-1], each a Polars expression: correlation with time, slope, ends.
+
+With i the index, m = sum over i of (i - mean i) v[i] is written as weighted differences of opposite points, so that a
+constant sequence gives exactly 0. For five points m = 2(v4 - v0) + (v3 - v1).
+Source: Robometer frozen evaluation, "Filtering" and the two failure rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import add
+
+import polars as pl
+
+Points = Sequence[pl.Expr]
+
+
+def total(terms: Iterable[pl.Expr]) -> pl.Expr:
+    """The terms added left to right: the order is part of a float's definition."""
+    return reduce(add, terms)
+
+
+def trend(v: Points) -> pl.Expr:
+    """m of at least two points; its sign is the sign of their correlation with time."""
+    k = len(v)
+    return total(((k - 1) / 2 - j) * (v[k - 1 - j] - v[j]) for j in range(k // 2))
+
+
+def index_spread(k: int) -> float:
+    """Sum of (i - mean i)^2 over i = 0..k-1."""
+    return k * (k * k - 1) / 12
+
+
+def pearson(v: Points, constant: float | None) -> pl.Expr:
+    """Correlation of at least two points with their index; `constant` where all points are equal."""
+    mean = total(v) / len(v)
+    spread = index_spread(len(v)) * total((point - mean) * (point - mean) for point in v)
+    # Rounding can leave a spread in equal points, and none in points that differ in the last digits only.
+    flat = (pl.max_horizontal(v) == pl.min_horizontal(v)) | (spread == 0)
+    return pl.when(flat).then(pl.lit(constant, pl.Float64)).otherwise(trend(v) / spread.sqrt())
+
+
+def slope(v: Points) -> pl.Expr:
+    """Least-squares slope of at least two points against their index."""
+    return trend(v) / index_spread(len(v))
+
+
+def late_mean_delta(v: Points) -> pl.Expr:
+    """Half of: mean of the last ceil(k/2) points + last - first. At least two points."""
+    late = v[len(v) // 2 :]
+    return (total(late) / len(late) + (v[-1] - v[0])) / 2
+
+
+WINDOW = 5
+"""Predictions in a failure window."""
+
+
+def window_trend(v: Points) -> pl.Expr:
+    """Trend of one window of five."""
+    return trend(v)
+
+
+def window_pearson(v: Points) -> pl.Expr:
+    """Correlation of one window of five with time; 0 where it is constant, so that a constant window is not rising."""
+    return pearson(v, constant=0.0)
