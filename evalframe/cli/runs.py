@@ -17,4 +17,4 @@ def runs(*, store: StoreOption, format: Format = Format.TABLE, json: JsonOption 
     if json:
         show_json({"runs": drawing.rows(listed.table)}, "runs")
     else:
-        show(listed.table, format)
+        show(listed.shown() if format is Format.TABLE else listed.table, format)

@@ -15,13 +15,17 @@ from evalframe.errors import printable
 
 
 def cell(value: object) -> str:
-    """One value for people: six significant digits, empty for null, nothing that could move a cursor."""
+    """One value for people: six significant digits, UTC to the second, empty for null, nothing that moves a cursor."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(sep=" ", timespec="seconds").replace("+00:00", "Z")
+    if isinstance(value, list):
+        return ", ".join("=".join(map(cell, v)) if isinstance(v, tuple) else cell(v) for v in value)
     return printable(str(value))
 
 

@@ -39,6 +39,15 @@ class Answer(Rows):
         )
 
 
+@dataclass(frozen=True, repr=False)
+class Runs(Rows):
+    """One row per run."""
+
+    def shown(self) -> pa.Table:
+        """Without the digests that a run was made from: they fill a screen and are for programs."""
+        return self.table.drop_columns(["inputs"])
+
+
 class Store:
     """Runs and results in a folder. Reading methods return tables; nothing here changes a sealed run."""
 
@@ -48,9 +57,9 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({str(self.folder.path)!r}, {len(self.folder.run_ids())} runs)"
 
-    def runs(self) -> Rows:
+    def runs(self) -> Runs:
         """One row per run: id, system, dataset, tags, when it was sealed, and the protocols it was scored under."""
-        return Rows(_with_protocols(self.folder))
+        return Runs(_with_protocols(self.folder))
 
     def sql(self, query: str) -> Answer:
         """The answer to one SELECT. Contract tables and all relations of sql/ are views; everything else is refused."""
@@ -76,7 +85,7 @@ class Store:
 
     def gc(self, *, dry_run: bool = False) -> list[str]:
         """Remove what killed writers left behind; the removed paths, relative to the store."""
-        return [str(path) for path in self.folder.gc(dry_run=dry_run)]
+        return self.folder.gc(dry_run=dry_run)
 
     def withdraw(self, run: str, *, reason: str) -> str:
         """Hide a run from every reader behind a sealed reason."""
@@ -90,11 +99,11 @@ def open_store(path: Path | str) -> Store:
 
 def _with_protocols(folder: Folder) -> pa.Table:
     runs = folder.runs()
-    protocols: dict[str, list[str]] = {}
-    for run_id in runs["run_id"].to_pylist():
-        protocols[run_id] = sorted({seal.protocol for seal in folder.results(run_id)})
-    column = pa.array([protocols[r] for r in runs["run_id"].to_pylist()], pa.list_(pa.large_string()))
-    return runs.append_column("protocols", column)
+    protocols: dict[str, set[str]] = {}
+    for result in folder.scored().to_pylist():
+        protocols.setdefault(result["run_id"], set()).add(result["protocol"])
+    column = [sorted(protocols.get(run_id, ())) for run_id in runs["run_id"].to_pylist()]
+    return runs.append_column("protocols", pa.array(column, pa.list_(pa.large_string())))
 
 
 def _encoded(table: pa.Table, format: str) -> bytes:

@@ -1,0 +1,95 @@
+"""WISP: saved predictions of windows -> the four metrics, per class, confusion matrix, OUT.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalframe.protocols import protocol
+from evalframe.relations import catalogue
+from evalframe.sources.classification import SavedPredictions, read_predictions
+from evalframe.store import Store
+from evalframe.verbs.outputs import to_json, write_text
+from evalframe.verbs.score import Run, Scored
+from evalframe.verbs.score import score as score_run
+
+PROTOCOL = "wisp-har/1"
+_VIEWS = ("class_report", "confusion_matrix")
+
+
+@dataclass(frozen=True, repr=False)
+class Classified(Scored):
+    """The metric rows of a run of windows. `relations` holds the per-class report and the confusion matrix."""
+
+    classes: tuple[str, ...]
+    data_sha256: str
+
+    def body(self) -> dict[str, Any]:
+        """What OUT.json says. Undefined metrics are null; their reasons stand in `undefined`."""
+        rows = self.to_pylist()
+        size = len(self.classes)
+        matrix = [[0] * size for _ in range(size)]
+        for entry in self.relations["confusion_matrix"].to_pylist():
+            matrix[entry["target_index"]][entry["predicted_index"]] = entry["n"]
+        per_class = ("class", "support", "predicted", "precision", "recall", "f1")
+        return {
+            "run_id": self.run_id,
+            "classes": list(self.classes),
+            "n_windows": rows[0]["n_items"],
+            "n_failed": rows[0]["n_failed"],
+            "metrics": {row["metric"]: row["value"] for row in rows},
+            "undefined": {row["metric"]: row["reason"] for row in rows if row["status"] != "ok"},
+            "metric_fingerprints": dict(self.identity.metric_fingerprints),
+            "parameters": dict(self.identity.parameters),
+            "per_class": [{k: entry[k] for k in per_class} for entry in self.relations["class_report"].to_pylist()],
+            "confusion_matrix": matrix,
+            "data_digest": self.data_digest,
+            "data_sha256": self.data_sha256,
+            "checkpoint_sha256": None,
+        }
+
+    def to_json(self) -> str:
+        """OUT.json as text."""
+        return to_json("wisp score", self.body(), self.identity.to_json())
+
+
+def score(
+    predictions: Path | str,
+    *,
+    output: Path | None = None,
+    classes: Path | None = None,
+    keys: Mapping[str, str] | None = None,
+    store: Path | str | None = None,
+    run_id: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    relations: Path | None = None,
+    force: bool = False,
+) -> Classified:
+    """Score saved predictions (.npz, .parquet, .arrow, .csv) under `wisp-har/1`.
+
+    output: OUT.json to write. classes: JSON list of class names in order, unless an NPZ holds them. keys: what the
+    file calls a field, where it is not our name. store: folder to seal the run and its results in. run_id: default
+    the file's name without suffix. settings: protocol parameters. relations: a folder of the user's own relations.
+    Raises InputError or UsageError (exit 2), ContractError (exit 4) or StoreConflict (exit 4); nothing is written then.
+    """
+    path = Path(predictions)
+    saved = read_predictions(path, run_id=run_id or path.stem, classes=classes, keys=keys)
+    scored = score_run(
+        _run(saved, tags or {}),
+        protocol(PROTOCOL),
+        settings,
+        store=None if store is None else Store.open(store, create=True),
+        relations=catalogue(*([relations] if relations else [])),
+        also=_VIEWS,
+    )
+    result = Classified(**vars(scored), classes=saved.classes, data_sha256=saved.data_sha256)
+    if output is not None:
+        write_text(output, result.to_json(), force=force)
+    return result
+
+
+def _run(saved: SavedPredictions, tags: Mapping[str, str]) -> Run:
+    return Run(saved.run_id, "wisp", saved.dataset_id, saved.tables, saved.inputs, tags)
