@@ -188,14 +188,6 @@ def column_of(array: NDArray[Any], key: str, where: str) -> pa.Array:
             where=where,
             hint=f"numpy.savez(..., {key}={key}.reshape(-1))" if array.size in array.shape else f"--key NAME={key}",
         )
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        raise ContractError(
-            f"array {key} is of a width that no table holds",
-            expected="float64 or narrower",
-            found=str(array.dtype),
-            where=where,
-            hint=f"numpy.savez(..., {key}={key}.astype(float))",
-        )
     try:
         if array.dtype.kind in "US":
             text = array.tolist() if array.dtype.kind == "U" else [cell.decode("utf-8") for cell in array.tolist()]

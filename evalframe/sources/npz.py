@@ -6,8 +6,10 @@ before memory is taken for it; object and structured arrays are refused from the
 
 from __future__ import annotations
 
-import io
+import ast
+import math
 import os
+import re
 import shlex
 import struct
 import zipfile
@@ -18,13 +20,12 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from evalframe.errors import ArchiveRefused, UsageError
 
-_KINDS = "biufUS"
-"""Booleans, integers, floats and text: the kinds of numpy arrays that hold plain values."""
+_PLAIN = re.compile(r"[<>|](b1|[iu][1248]|f[248]|[US][0-9]{1,8})")
+"""How a header spells booleans, integers, floats and text. Anything else is refused unread."""
 
 _DEFLATE = 1032
 """Deflate cannot shrink anything further than this, so a larger claim is a lie."""
@@ -39,15 +40,13 @@ _BROKEN = (
     OSError,
     EOFError,
     ValueError,
-    TypeError,
-    KeyError,
     SyntaxError,
+    MemoryError,
     RecursionError,
-    NotImplementedError,
     RuntimeError,
     OverflowError,
 )
-"""What zipfile and numpy raise on damaged input; which of them depends on the byte that was hit."""
+"""What the standard library raises on damaged input; which of them depends on the byte that was hit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +87,19 @@ class Header:
     """What a member says it holds. offset: bytes of the member before its values."""
 
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    descr: str
     fortran: bool
     offset: int
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values; only of a header that was checked."""
+        return np.dtype(self.descr)
+
+    @property
     def size(self) -> int:
         """Bytes of the values."""
-        items = 1
-        for length in self.shape:
-            items *= length
-        return items * self.dtype.itemsize
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 class Npz:
@@ -146,14 +147,9 @@ class Npz:
         info = self._members[name]
         try:
             with self._zip.open(info) as member:
-                # numpy reads as much header as the header claims to have; it is handed no more than one can be.
-                start = io.BytesIO(member.read(npy.MAGIC_LEN + 4 + _HEADER))
-            version = npy.read_magic(start)
-            read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
-            shape, fortran, dtype = read(start)
+                header = _header(member)
         except _BROKEN as error:
             raise self._refuse(f"array {name} has no readable header", "a plain .npy array", _said(error)) from None
-        header = Header(shape, dtype, fortran, start.tell())
         self._check(name, info, header)
         return header
 
@@ -166,28 +162,27 @@ class Npz:
                 member.read(header.offset)
                 _fill(member, values.data)
                 member.read(1)  # the end: where zipfile compares the checksum
+            array: NDArray[Any] = np.ndarray(header.shape, header.dtype, values, order="F" if header.fortran else "C")
         except _BROKEN as error:
             raise self._refuse(f"array {name} is damaged", "a complete member", _said(error)) from None
         if header.dtype.kind == "b" and values.size and values.max() > 1:
             raise self._refuse(f"array {name} is damaged", "booleans of 0 and 1", f"a byte of {values.max()}")
-        array: NDArray[Any] = np.ndarray(header.shape, header.dtype, values, order="F" if header.fortran else "C")
         return np.array(array, dtype=header.dtype.newbyteorder("="), order="C", copy=None)
 
     def _check(self, name: str, info: zipfile.ZipInfo, header: Header) -> None:
-        if header.dtype.hasobject:
+        if not _PLAIN.fullmatch(header.descr):
+            objects = "O" in header.descr
             raise self._refuse(
-                f"array {name} holds Python objects",
-                "numbers, booleans or text: nothing is unpickled",
-                f"dtype {header.dtype}",
+                f"array {name} holds Python objects" if objects else f"array {name} is not plain",
+                "numbers, booleans or text" + (": nothing is unpickled" if objects else ""),
+                f"dtype {header.descr}",
                 hint=f"numpy.savez(..., {name}=numpy.array(values, dtype=str))",
             )
-        if header.dtype.kind not in _KINDS:
-            raise self._refuse(f"array {name} is not plain", "numbers, booleans or text", f"dtype {header.dtype}")
-        if min(header.shape, default=0) < 0 or header.offset + header.size != info.file_size:
+        if header.offset + header.size != info.file_size:
             raise self._refuse(
                 f"the header of array {name} does not fit its member",
                 f"{info.file_size - header.offset} bytes of values",
-                f"shape {header.shape} of {header.dtype}, {header.size} bytes",
+                f"shape {header.shape} of {header.descr}, {header.size} bytes",
             )
         if header.size > self._limits.array_bytes:
             raise self._over("array_bytes", header.size, f"array {name} is too large")
@@ -217,6 +212,30 @@ class Npz:
     def _refuse(self, what: str, expected: str, found: str, hint: str = "") -> ArchiveRefused:
         advice = hint or f"unzip -v {shlex.quote(self._where)}"
         return ArchiveRefused(what, expected=expected, found=found, where=self._where, hint=advice)
+
+
+def _header(member: IO[bytes]) -> Header:
+    """The header at the start of a member; ValueError and the like where it is none. NumPy's own reader would take in
+    as much text as the header claims to have, and mend what Python 2 wrote."""
+    magic = member.read(8)
+    if magic[:6] != b"\x93NUMPY" or magic[6:] not in (b"\1\0", b"\2\0"):
+        raise ValueError(f"it starts with {magic!r}")
+    wide = magic[6] == 2
+    (length,) = struct.unpack("<I" if wide else "<H", member.read(4 if wide else 2))
+    if length > _HEADER:
+        raise ValueError(f"a header of {length} bytes")
+    text = member.read(length)
+    if len(text) < length:
+        raise EOFError(f"{len(text)} of {length} bytes of header")
+    said = ast.literal_eval(text.decode("latin-1").strip())
+    if not isinstance(said, dict) or set(said) != {"descr", "fortran_order", "shape"}:
+        raise ValueError("not a dictionary of descr, fortran_order and shape")
+    shape, fortran = said["shape"], said["fortran_order"]
+    if type(fortran) is not bool or type(shape) is not tuple or any(type(n) is not int for n in shape):
+        raise ValueError(f"shape {shape!r}, fortran_order {fortran!r}")
+    if not all(0 <= n < 2**63 for n in shape):
+        raise ValueError(f"shape {shape!r}")
+    return Header(shape, str(said["descr"]), fortran, member.tell())
 
 
 def _fill(member: IO[bytes], into: memoryview) -> None:

@@ -35,11 +35,11 @@ class Vocabulary:
                 hint="list every class, in the order of the confusion matrix",
             )
         if len(self._index) < len(self.names):
-            again = next(i for i, name in enumerate(self.names) if self._index[name] != i)
+            one = next(i for i, name in enumerate(self.names) if self._index[name] != i)
             raise LabelRefused(
                 "the vocabulary names a class twice",
                 expected="distinct classes",
-                found=f"{self.names[again]!r} at {again} and {self._index[self.names[again]]} (from 0)",
+                found=f"{self.names[one]!r} at {one} and {self._index[self.names[one]]} (from 0)",
                 where=where,
                 hint="list every class once, in the order of the confusion matrix",
             )
