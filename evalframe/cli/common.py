@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -84,7 +84,7 @@ def show(table: pa.Table, format: Format = Format.TABLE, headlines: Sequence[str
         put(drawing.markdown(table))
 
 
-def show_json(body: dict[str, Any], command: str, protocol: dict[str, str] | None = None) -> None:
+def show_json(body: Mapping[str, Any], command: str, protocol: dict[str, str] | None = None) -> None:
     """Print the one JSON object of `--json`."""
     from evalframe.verbs.outputs import to_json
 

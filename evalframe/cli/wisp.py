@@ -40,9 +40,9 @@ def score(
 
     Example: evalframe wisp score --predictions fold0.npz --output fold0.json --store results
     """
-    from evalframe.verbs import wisp
+    from evalframe.verbs.wisp import score as score_predictions
 
-    scored = wisp.score(
+    scored = score_predictions(
         predictions,
         output=output,
         classes=classes,

@@ -29,7 +29,7 @@ class Run:
 
     run_id: str
     system: str
-    dataset_id: str
+    dataset_id: str | None
     tables: Mapping[str, pa.Table]
     inputs: Mapping[str, Any]
     tags: Mapping[str, str] = field(default_factory=dict)

@@ -22,8 +22,12 @@ def test_every_command_has_help_with_one_real_example(command: list[str], capsys
     assert f"Example: evalframe {' '.join(command)} " in shown
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["store", "verfy"], ["sql"], ["runs", "--store"], ["runs", "--what"]])
-def test_a_wrong_command_line_is_four_lines_and_exit_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["store", "verfy"], ["sql"], ["runs", "--store"], ["runs", "--what"]]
+)
+def test_a_wrong_command_line_is_four_lines_and_exit_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(arguments) == ExitCode.USAGE
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -53,7 +57,7 @@ def test_an_error_is_four_lines_whatever_the_ids_in_it() -> None:
 
 def test_a_pipe_that_closes_is_not_an_error() -> None:
     code = "import sys; from evalframe.cli import main; main(['--help'])"
-    child = subprocess.run(f"{sys.executable} -c \"{code}\" | true", shell=True, capture_output=True, text=True)
+    child = subprocess.run(f'{sys.executable} -c "{code}" | true', shell=True, capture_output=True, text=True)
     assert "Traceback" not in child.stderr
     assert "BrokenPipe" not in child.stderr
 
