@@ -68,10 +68,19 @@ class Report:
 
 
 def legible(rows: pa.Table) -> pa.Table:
-    """`rows` with bytes that are no UTF-8 spelled out in text columns, so that a report of them can be printed."""
+    """`rows` with text in place of any column that has no Python values: bytes that are no UTF-8, nanoseconds, ..."""
     for i, field in enumerate(rows.schema):
-        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
-            raw = rows.column(i).cast(pa.large_binary()).to_pylist()
-            text = [None if v is None else v.decode("utf-8", "backslashreplace") for v in raw]
-            rows = rows.set_column(i, field, pa.chunked_array([pa.array(text, type=field.type)]))
+        column = rows.column(i)
+        try:
+            column.to_pylist()
+        except (ValueError, OverflowError):
+            text = pa.chunked_array([[_spelled(column.slice(row, 1)) for row in range(len(column))]], type=pa.string())
+            rows = rows.set_column(i, field.name, text)
     return rows
+
+
+def _spelled(value: pa.ChunkedArray) -> str | None:
+    if pa.types.is_string(value.type) or pa.types.is_large_string(value.type):
+        [raw] = value.cast(pa.large_binary()).to_pylist()
+        return None if raw is None else raw.decode("utf-8", "backslashreplace")
+    return " ".join(value.to_string().split())

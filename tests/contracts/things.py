@@ -41,4 +41,5 @@ def things(*changes: dict[str, Any]) -> pa.Table:
 
 def replaced(table: pa.Table, name: str, values: Any) -> pa.Table:
     """`table` with one column of another content, and so perhaps of another type."""
-    return table.set_column(table.column_names.index(name), name, values)
+    array = pa.array(values) if isinstance(values, list) else values
+    return table.set_column(table.column_names.index(name), name, array)
