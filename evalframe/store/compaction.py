@@ -6,6 +6,7 @@ files, whose digests are checked on the way, never from an older segment.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -21,12 +22,13 @@ from evalframe.store.catalogue import COMPACTED, INDEX, MANIFEST, Catalogue, Par
 from evalframe.store.files import LocalFiles, reported
 from evalframe.store.journal import Journal
 from evalframe.store.layout import CATALOGUE
-from evalframe.store.seals import RecordSeal, ResultSeal, Seal, SealedFile
+from evalframe.store.seals import RecordSeal, ResultSeal, RunSeal, Seal, SealedFile
 from evalframe.store.snapshot import Snapshot
-from evalframe.store.tables import INDEX_SCHEMA, entries, index
+from evalframe.store.tables import INDEX_SCHEMA, entries, index, runs_table
 
 SEGMENT_SEALS = 1 << 14
 PART_ROWS = 1 << 19
+FAN_OUT = 8
 
 
 def compact(snapshot: Snapshot, catalogue: Catalogue) -> int:
@@ -57,15 +59,22 @@ def compact(snapshot: Snapshot, catalogue: Catalogue) -> int:
 
 
 def _mergeable(segments: Sequence[Segment], fresh: int) -> list[Segment]:
-    """Segments small enough to be written again beside `fresh` seals: each seal is rewritten a few times in all."""
+    """Segments to write again together with `fresh` seals: all of a size once there would be FAN_OUT of it.
+
+    Each seal is so rewritten as often as the number of sizes, and there are at most FAN_OUT segments of each.
+    """
     merged: list[Segment] = []
+    left = [segment for segment in segments if len(segment.seals) <= SEGMENT_SEALS // 2]
     size = fresh
-    for segment in sorted(segments, key=lambda each: len(each.seals)):
-        if len(segment.seals) > min(2 * size, SEGMENT_SEALS // 2):
-            break
-        merged.append(segment)
-        size += len(segment.seals)
+    while len(alike := [each for each in left if _level(len(each.seals)) <= _level(size)]) >= FAN_OUT - 1:
+        merged += alike
+        left = [each for each in left if each not in alike]
+        size += sum(len(each.seals) for each in alike)
     return merged
+
+
+def _level(seals: int) -> int:
+    return int(math.log(max(seals, 1), FAN_OUT))
 
 
 def _groups(names: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -80,10 +89,10 @@ def _outdated(snapshot: Snapshot, catalogue: Catalogue) -> list[Segment]:
 
 
 class _Holder(NamedTuple):
-    """A seal that holds rows of a table: its position in the segment, and its files of that table."""
+    """A seal that holds rows of a table: its position in the segment, and how many."""
 
     position: int
-    files: list[SealedFile]
+    rows: int
 
 
 def build(snapshot: Snapshot, folder: str, names: Sequence[str]) -> Segment:
@@ -109,14 +118,14 @@ def _parts(files: LocalFiles, folder: str, table: str, seals: Sequence[Seal]) ->
     definition = contract(table)
     holders: dict[str | None, list[_Holder]] = {}
     for position, seal in enumerate(seals):
-        own = [file for file in seal.files if file.table == table]
+        own = [file.rows for file in seal.files if file.table == table]
         fingerprint = seal.protocol_fingerprint if isinstance(seal, ResultSeal) else None
         if own:
-            holders.setdefault(fingerprint, []).append(_Holder(position, own))
+            holders.setdefault(fingerprint, []).append(_Holder(position, sum(own)))
     for fingerprint in sorted(holders, key=lambda each: each or ""):
         for batch in _batches(holders[fingerprint]):
-            rows = gathered(files, definition, [file for holder in batch for file in holder.files])
             positions = [holder.position for holder in batch]
+            rows = rows_of(files, definition, [seals[position] for position in positions])
             yield _write(files, folder, table, fingerprint, positions, rows, definition.arrow_schema())
 
 
@@ -125,7 +134,7 @@ def _batches(holders: Iterable[_Holder]) -> Iterator[list[_Holder]]:
     rows = 0
     for holder in holders:
         batch.append(holder)
-        rows += sum(file.rows for file in holder.files)
+        rows += holder.rows
         if rows >= PART_ROWS:
             yield batch
             batch, rows = [], 0
@@ -133,33 +142,47 @@ def _batches(holders: Iterable[_Holder]) -> Iterator[list[_Holder]]:
         yield batch
 
 
-def gathered(files: LocalFiles, definition: Contract, sealed: Sequence[SealedFile]) -> pa.Table:
-    """The rows of sealed files in the order of a part: by the table's key, the run last, so that one metric of many
-    runs lies together. The same files always give the same table."""
-    schema = definition.arrow_schema()
-    tables = [schema.empty_table()]
-    for file in sealed:
-        content = files.read(file.path)
-        if parquet.sha256(content) != file.sha256:
-            raise StoreCorrupt(
-                "a sealed file is not as it was sealed",
-                expected=f"SHA-256 {file.sha256}",
-                found=parquet.sha256(content),
-                where=str(files.path(file.path)),
-                hint=f"evalframe store verify {files.root}",
-            )
-        tables.append(parquet.read(content, schema, files.root))
-    rows = pa.concat_tables(tables).combine_chunks()
+def rows_of(files: LocalFiles, definition: Contract, seals: Sequence[Seal]) -> pa.Table:
+    """The rows that seals hold of a table, in the order of a part: by the table's key, the run last, so that one metric
+    of many runs lies together. Text is left as dictionaries. The same seals always give the same table."""
+    if definition.name == "runs":  # what the files hold stands in the seals too
+        rows = runs_table([seal for seal in seals if isinstance(seal, RunSeal)])
+    else:
+        sealed = [file for seal in seals for file in seal.files if file.table == definition.name]
+        rows = _joined(_sealed_rows(files, definition.arrow_schema(), file) for file in sealed)
     keys = [name for name in definition.key if name not in ("run_id", "protocol_fingerprint")]
     keys += [name for name in ("run_id",) if name in definition.key]
     ranks = [_ranks(rows.column(name)) for name in keys]
-    return rows.take(pa.array(np.lexsort(ranks[::-1]))) if ranks and len(rows) else rows
+    return rows.take(pa.array(np.lexsort(ranks[::-1])))
+
+
+def _joined(tables: Iterable[pa.Table]) -> pa.Table:
+    """One table in one piece, joined a hundred at a time: a small Arrow table weighs more than its rows."""
+    whole: list[pa.Table] = []
+    for table in tables:
+        whole.append(table)
+        if len(whole) == 100:
+            whole = [pa.concat_tables(whole).unify_dictionaries().combine_chunks()]
+    return pa.concat_tables(whole).unify_dictionaries().combine_chunks()
+
+
+def _sealed_rows(files: LocalFiles, schema: pa.Schema, file: SealedFile) -> pa.Table:
+    content = files.read(file.path)
+    if (digest := parquet.sha256(content)) != file.sha256:
+        raise StoreCorrupt(
+            "a sealed file is not as it was sealed",
+            expected=f"SHA-256 {file.sha256}",
+            found=digest,
+            where=str(files.path(file.path)),
+            hint=f"evalframe store verify {files.root}",
+        )
+    return parquet.read(content, schema, files.root, dictionaries=True)
 
 
 def _ranks(column: pa.ChunkedArray) -> NDArray[np.int64]:
     """Per row the place of its value among all values, null first: integers sort faster than text."""
-    encoded = pc.dictionary_encode(column.combine_chunks())
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    values = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     places = np.empty(len(encoded.dictionary) + 1, dtype=np.int64)
     places[0] = -1
     places[1:][np.asarray(pc.sort_indices(encoded.dictionary))] = np.arange(len(encoded.dictionary))

@@ -86,7 +86,7 @@ class Writer:
         return self
 
     def add(self, table: pa.Table) -> None:
-        """Append rows; whole row groups are written as they fill."""
+        """Append rows; whole row groups are written as they fill. Text may come as dictionaries."""
         for start in range(0, len(table), GROUP_ROWS.stop):
             piece = table.slice(start, GROUP_ROWS.stop)
             self._pending.append(piece)
@@ -97,22 +97,26 @@ class Writer:
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         if error is None:
-            with reported(f"writing table {self._table}", self._store.path(self._folder)):
-                self._write(GROUP_ROWS.stop)
-                self._finish()
+            self._rest()
         elif self._sink is not None:
             self._abandon()
 
+    def _rest(self) -> None:
+        if self._pending or not self.created:
+            self._write(GROUP_ROWS.stop)
+        with reported(f"writing table {self._table}", self._store.path(self._folder)):
+            self._finish()
+
     def _write(self, size: int) -> None:
-        rows = pa.concat_tables([self._schema.empty_table(), *self._pending])
+        rows = pa.concat_tables(self._pending or [self._schema.empty_table()])
         self._pending, self._waiting = [], 0
         with reported(f"writing table {self._table}", self._store.path(self._folder)):
             for start in range(0, max(len(rows), 1), size):
                 if self._sink is not None and self._sink.size >= FILE_BYTES:
                     self._finish()
+                group = rows.slice(start, size).cast(self._schema)
                 if self._parquet is None:
-                    self._begin(rows)
-                group = rows.slice(start, size)
+                    self._begin(group)
                 if len(group):
                     self._parquet.write_table(group, row_group_size=size)  # type: ignore[union-attr]
                 self._rows += len(group)
@@ -186,23 +190,27 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def read(source: Path | bytes, schema: pa.Schema, root: Path) -> pa.Table:
+def read(source: Path | bytes, schema: pa.Schema, root: Path, *, dictionaries: bool = False) -> pa.Table:
     """One file in `schema`, its pages checked against their checksums. A column that it lacks is null.
 
+    dictionaries: leave text columns as dictionaries, a tenth of the memory where values repeat.
     Raises StoreCorrupt when the bytes are not what a writer wrote.
     """
     where = source if isinstance(source, Path) else root
+    texts = [field.name for field in schema if pa.types.is_large_string(field.type)] if dictionaries else []
     try:
         with reported("reading", where):
             opened = pa.BufferReader(source) if isinstance(source, bytes) else source
-            with pq.ParquetFile(opened, page_checksum_verification=True) as file:
-                held = {name for name in schema.names if name in file.schema_arrow.names}
+            with pq.ParquetFile(opened, page_checksum_verification=True, read_dictionary=texts) as file:
+                held = set(file.schema_arrow.names).intersection(schema.names)
                 _check_lacking(schema, held, where, root)
-                table = file.read(columns=sorted(held))
+                # Threads cost more than they save on a file of a few pages.
+                table = file.read(columns=sorted(held), use_threads=file.metadata.num_rows > _SAMPLE)
+        wanted = pa.schema([_DICTIONARY.with_name(f.name) if f.name in texts else f for f in schema])
         columns = [
-            table.column(f.name).cast(f.type) if f.name in held else pa.nulls(len(table), f.type) for f in schema
+            table.column(f.name).cast(f.type) if f.name in held else pa.nulls(len(table), f.type) for f in wanted
         ]
-        return pa.table(columns, schema=schema)
+        return pa.table(columns, schema=wanted)
     except (pa.ArrowException, ValueError) as damage:
         raise StoreCorrupt(
             "a sealed file cannot be read",
@@ -211,6 +219,13 @@ def read(source: Path | bytes, schema: pa.Schema, root: Path) -> pa.Table:
             where=str(where),
             hint=f"evalframe store verify {root}",
         ) from damage
+
+
+def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    return column if column.type == kind else column.cast(kind)
+
+
+_DICTIONARY = pa.field("", pa.dictionary(pa.int32(), pa.string()))
 
 
 def _check_lacking(schema: pa.Schema, held: set[str], where: Path, root: Path) -> None:

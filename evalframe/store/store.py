@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from evalframe.store.writing import Outcome
 
 COMPACT_AT = 128
-"""Readers of many runs compact the store when so many seals are uncovered; writers when they sealed twice as many."""
+"""Whoever looks at all runs compacts the store when so many seals are uncovered."""
+
+LOOK_EVERY = 64
+"""A writer looks after one seal in so many, so that no reader finds thousands uncovered."""
 
 
 class Store:
@@ -38,7 +42,6 @@ class Store:
         self._catalogue = Catalogue(self._files)
         self._read_only = read_only
         self._compacts = not read_only
-        self._sealed_here = 0
 
     @classmethod
     def open(cls, path: Path | str, *, create: bool = False, read_only: bool = False, durable: bool = True) -> Store:
@@ -170,9 +173,7 @@ class Store:
 
         self._refuse_read_only()
         outcome = writing.seal(self._ledger, seal, tables=tables, stems=stems, ids=ids, hint=hint)
-        self._sealed_here += outcome == "written"
-        if self._sealed_here >= 2 * COMPACT_AT:
-            self._sealed_here = 0
+        if outcome == "written" and self._compacts and random.randrange(LOOK_EVERY) == 0:
             self._snapshot()
         return outcome
 
