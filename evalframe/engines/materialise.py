@@ -8,7 +8,7 @@ from evalframe.relations.plan import Plan
 
 
 def kept(plan: Plan) -> frozenset[str]:
-    """Names of relations to keep: states that are read, and facts that their author, or two readers, ask for.
+    """Names of relations to keep: what its author asks for, else states that are read and facts that are read twice.
 
     A state is small and every metric above it would recompute it. A fact is as long as the data: it streams through
     into its only reader, unless that would compute it twice.
@@ -17,8 +17,10 @@ def kept(plan: Plan) -> frozenset[str]:
     keep = set()
     for relation in plan.relations:
         uses = readers[relation.name] + (relation.name in plan.outputs)
-        if relation.layer == "fact":
-            wanted = uses > 1 if relation.materialize is None else relation.materialize
+        if relation.materialize is not None:
+            wanted = relation.materialize
+        elif relation.layer == "fact":
+            wanted = uses > 1
         else:
             wanted = relation.layer in ("state", "calibration") and readers[relation.name] > 0
         if wanted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,6 +93,16 @@ class Catalogue:
     def of_layer(self, *layers: Layer) -> tuple[Relation, ...]:
         """All relations of these layers, by name. Reads every file."""
         return tuple(self.relations[name] for name in sorted(self.relations) if self.relations[name].layer in layers)
+
+    def own(self) -> tuple[Relation, ...]:
+        """The relations of the user's folders, by name."""
+        return tuple(self.relations[name] for name in sorted(_paths(self.folders[1:])))
+
+    def own_metrics(self, tables: Collection[str]) -> tuple[str, ...]:
+        """The user's metrics that can be made from these contract tables, by name."""
+        return tuple(
+            each.name for each in self.own() if each.layer == "metric" and set(self.tables(each.name)) <= set(tables)
+        )
 
     def check(self, parser: SqlParser) -> None:
         """Raise RelationError for the first rule of sql/ that a relation breaks. Reads and parses every file."""

@@ -24,8 +24,8 @@ _REQUIRED: Mapping[Layer, tuple[str, ...]] = {
 }
 _OPTIONAL: Mapping[Layer, tuple[str, ...]] = {
     "fact": (*_PROSE, "materialize"),
-    "state": _PROSE,
-    "calibration": _PROSE,
+    "state": (*_PROSE, "materialize"),
+    "calibration": (*_PROSE, "materialize"),
     "metric": (*_PROSE, "secondary"),
     "audit": _PROSE,
     "compare": _PROSE,

@@ -25,8 +25,8 @@ class Relation:
     """One file of sql/: its front matter and its body.
 
     inputs: contract tables and relations it reads. grain: the columns that identify a row. parameters: names it reads
-    from protocol_parameters. merge (states): how each further column adds up over shards. materialize (facts): True or
-    False where the author decided, None where the engine may.
+    from protocol_parameters. merge (states): how each further column adds up over shards. materialize (facts,
+    states, calibration): True or False where the author decided, None where the engine may.
     """
 
     name: str

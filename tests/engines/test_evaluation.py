@@ -169,8 +169,10 @@ def test_what_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("wanted", "names"), [(True, {"f", "s"}), (False, {"s"})])
-def test_the_author_of_a_fact_decides(tmp_path: Path, wanted: bool, names: set[str]) -> None:
+def test_the_author_of_a_relation_decides(tmp_path: Path, wanted: bool, names: set[str]) -> None:
     write(tmp_path, "f", "SELECT 1 AS run_id", materialize=wanted)
     write(tmp_path, "s", "SELECT 1 AS run_id", layer="state", inputs=["f"], merge={})
     write(tmp_path, "t", "SELECT 1 AS run_id", layer="state", inputs=["f", "s"], merge={})
     assert kept(plan(Catalogue((tmp_path,)), ["t"])) == names
+    write(tmp_path, "s", "SELECT 1 AS run_id", layer="state", inputs=["f"], merge={}, materialize=False)
+    assert kept(plan(Catalogue((tmp_path,)), ["t"])) == names - {"s"}
