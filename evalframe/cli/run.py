@@ -10,7 +10,7 @@ import traceback
 from cyclopts import CycloptsError
 
 from evalframe.cli.app import app
-from evalframe.errors import EvalframeError, ExitCode, UsageError, printable
+from evalframe.errors import EvalframeError, ExitCode, InputError, UsageError, printable
 
 
 def run(arguments: list[str]) -> int:
@@ -26,13 +26,15 @@ def run(arguments: list[str]) -> int:
         return _failed(error, as_json="--json" in own, debug=debug)
     except CycloptsError as error:
         return _failed(_usage(error, arguments), as_json="--json" in own, debug=debug)
-    except KeyboardInterrupt:
-        print("interrupted; nothing half-written", file=sys.stderr)
-        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`| head`): not an error of ours, and stdout must not complain again on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
+    except OSError as error:
+        return _failed(_unreadable(error), as_json="--json" in own, debug=debug)
+    except KeyboardInterrupt:
+        print("interrupted; nothing half-written", file=sys.stderr)
+        return ExitCode.INTERRUPTED
     return int(result) if isinstance(result, int) else ExitCode.OK
 
 
@@ -44,6 +46,17 @@ def _failed(error: EvalframeError, *, as_json: bool, debug: bool) -> int:
     else:
         print(error, file=sys.stderr)
     return error.exit_code
+
+
+def _unreadable(error: OSError) -> InputError:
+    """What the system refused and no verb foresaw: a folder without permission, a disk that fails."""
+    return InputError(
+        "a file or folder cannot be used",
+        expected="files that can be read and folders that can be written",
+        found=error.strerror or str(error),
+        where=str(error.filename or ""),
+        hint="--debug shows where it happened",
+    )
 
 
 def _usage(error: CycloptsError, arguments: list[str]) -> UsageError:

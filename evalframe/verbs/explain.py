@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from evalframe.contracts import contract, contracts
+from evalframe.engines.cases import Cases, read_case
 from evalframe.engines.duckdb import DuckDB
-from evalframe.errors import UnknownName, UsageError
+from evalframe.errors import RelationError, UnknownName, UsageError
 from evalframe.protocols import all_protocols
 from evalframe.relations import Catalogue, catalogue, plan
 from evalframe.store import Store
@@ -33,7 +34,8 @@ def explain(
     """Explain a relation, a protocol or a contract table by name.
 
     steps: also evaluate the relation's chain on a stored run, `limit` rows of each link. example: write a table's
-    three rows to this file. Raises UnknownName, with the nearest names, for a name that is none of the three.
+    three rows to this file. relations: a folder of the user's own; its rules and the relation's cases are checked too.
+    Raises UnknownName, with the nearest names, for a name that is none of the three.
     """
     known = catalogue(*([relations] if relations else []))
     if steps:
@@ -42,10 +44,37 @@ def explain(
     if protocols:
         return _joined([of_protocol(known, one, settings or {}) for one in protocols])
     if name in known.relations and (name not in contracts() or example is None):
-        return of_relation(known, name, settings or {})
+        told = of_relation(known, name, settings or {})
+        return told if relations is None else _checked(known, name, told)
     if name in contracts():
         return of_table(contract(name), example)
     raise _unknown(name, known)
+
+
+def _checked(known: Catalogue, name: str, told: Explanation) -> Explanation:
+    """The explanation of a relation from a user's folder, with the rules of sql/ kept and its cases run.
+
+    Raises RelationError for the first rule broken or case that differs.
+    """
+    with DuckDB() as engine:
+        known.check(engine)
+        cases = Cases(known, engine)
+        found = [read_case(path) for folder in known.folders[1:] for path in sorted(folder.rglob(f"{name}*.yaml"))]
+        held = [case for case in found if case.relation == name]
+        for case in held:
+            if differences := cases.differences(case):
+                raise RelationError(
+                    f"a case of {name} does not hold",
+                    expected=case.shows,
+                    found="; ".join(differences),
+                    where=str(case.path),
+                    hint=f"edit {known[name].path} or the case",
+                )
+    shown = [f"  {case.path.name}: {case.shows}" for case in held] or [
+        "  none: a .yaml beside it would show what it does"
+    ]
+    body = {**told.body, "cases": [{"file": case.path.name, "shows": case.shows} for case in held]}
+    return Explanation("\n".join([told.text, "", "cases that hold:", *shown]), body)
 
 
 def _steps(

@@ -33,12 +33,15 @@ class Explanation:
 
 def of_relation(known: Catalogue, name: str, settings: Mapping[str, str]) -> Explanation:
     """What a relation means: prose, chain from tables to value, parameters, readings, fingerprints."""
-    users = [one for one in all_protocols() if name in one.metrics]
-    chains = [
-        explanation(known, name, protocol=one.name, version=one.version, parameters=one.settings(_own(one, settings)))
-        for one in users
-    ] or [explanation(known, name)]
-    first = chains[0]
+    chains = {
+        one.label: explanation(
+            known, name, protocol=one.name, version=one.version, parameters=one.settings(_own(one, settings))
+        )
+        for one in all_protocols()
+        if name in one.metrics
+    }
+    first = next(iter(chains.values()), None) or explanation(known, name)
+    fingerprints = {label: chain.fingerprint for label, chain in chains.items()}
     relation = first.relation
     facts = {
         "unit": relation.unit,
@@ -63,9 +66,9 @@ def of_relation(known: Catalogue, name: str, settings: Mapping[str, str]) -> Exp
     if first.readings:
         text += ["", "choices of ours that the source does not spell out:"]
         text += [line for where, reading in first.readings for line in _paragraph(f"{where}: {reading}")]
-    if users:
-        text += ["", "fingerprint (of a run without its vocabulary):"]
-        text += [f"  {one.label}: {chain.fingerprint}" for one, chain in zip(users, chains, strict=True)]
+    if fingerprints:
+        text += ["", "fingerprint (a run's vocabulary, where it has one, enters too):"]
+        text += [f"  {label}: {value}" for label, value in fingerprints.items()]
     body = {
         "kind": relation.layer,
         "name": relation.name,
@@ -77,7 +80,7 @@ def of_relation(known: Catalogue, name: str, settings: Mapping[str, str]) -> Exp
         "chain": [_link(link) for link in first.chain],
         "parameters": [{"name": s.name, "value": s.value, "read_by": list(s.read_by)} for s in first.settings],
         "readings": [{"relation": where, "reading": reading} for where, reading in first.readings],
-        "fingerprints": {one.label: chain.fingerprint for one, chain in zip(users, chains, strict=True)},
+        "fingerprints": fingerprints,
         "sql": relation.body,
     }
     return Explanation("\n".join(text), body)

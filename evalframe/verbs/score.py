@@ -83,9 +83,13 @@ class Scored(Rows):
 
 
 def identify(
-    protocol: Protocol, settings: Mapping[str, str], relations: Catalogue, vocabulary: Sequence[str]
+    protocol: Protocol,
+    settings: Mapping[str, str],
+    relations: Catalogue,
+    vocabulary: Sequence[str],
+    own: Sequence[str] = (),
 ) -> Identity:
-    """The fingerprints of every metric of `protocol` under `settings` (canonical text, every parameter present)."""
+    """The fingerprints of every metric of `protocol`, and of the user's `own`, under `settings` (canonical text)."""
     prints = {
         metric: metric_fingerprint(
             relations,
@@ -95,7 +99,7 @@ def identify(
             parameters=settings,
             vocabulary=tuple(vocabulary) if "class_vocabulary" in relations.tables(metric) else (),
         )
-        for metric in protocol.metrics
+        for metric in (*protocol.metrics, *own)
     }
     return Identity(protocol, settings, prints)
 
@@ -121,16 +125,18 @@ def score(
 ) -> Scored:
     """Score `run` under `protocol`; with `store`, seal its predictions and then its results.
 
-    settings: protocol parameters that differ from the default. also: relations whose rows the caller wants besides the
+    settings: protocol parameters that differ from the default. relations: with a folder of the user's, its metrics that
+    the run's tables can feed are scored too. also: relations whose rows the caller wants besides the
     stored ones. taint: why the numbers must not be taken for a result (kept in every row).
     Raises ContractError before anything is computed or written when a table breaks its contract.
     """
     relations = relations or catalogue()
     for name, table in run.tables.items():
         validate(contract(name), table, references=run.tables).raise_for_failures(where=run.run_id)
-    identity = identify(protocol, protocol.settings(settings), relations, vocabulary_of(run.tables))
+    own = relations.own_metrics(run.tables)
+    identity = identify(protocol, protocol.settings(settings), relations, vocabulary_of(run.tables), own)
 
-    outputs = tuple(dict.fromkeys((*protocol.metrics, *protocol.stored, *also, protocol.items)))
+    outputs = tuple(dict.fromkeys((*identity.metric_fingerprints, *protocol.stored, *also, protocol.items)))
     with DuckDB() as engine:
         for name, table in run.tables.items():
             engine.bind(name, table)
