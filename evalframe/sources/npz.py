@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from evalframe.errors import ArchiveRefused, UsageError
 
-_PLAIN = re.compile(r"[<>|](b1|[iu][1248]|f[248]|[US][0-9]{1,8})")
+PLAIN = re.compile(r"[<>|](b1|[iu][1248]|f[248]|[US][0-9]{1,8})")
 """How a header spells booleans, integers, floats and text. Anything else is refused unread."""
 
 _DEFLATE = 1032
@@ -33,7 +33,7 @@ _DEFLATE = 1032
 _HEADER = 10_000
 """Bytes of header that are looked at; a plain array's takes about 120."""
 
-_BROKEN = (
+BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -112,8 +112,8 @@ class Npz:
         try:
             self._size = file.seek(0, os.SEEK_END)
             self._zip = zipfile.ZipFile(file)
-        except _BROKEN as error:
-            raise self._refuse("this is not a readable NPZ archive", "a ZIP of .npy arrays", _said(error)) from None
+        except BROKEN as error:
+            raise self._refuse("this is not a readable NPZ archive", "a ZIP of .npy arrays", told_by(error)) from None
         self._members: dict[str, zipfile.ZipInfo] = {}
         listed = self._zip.infolist()
         if len(listed) > self._limits.members:
@@ -147,9 +147,9 @@ class Npz:
         info = self._members[name]
         try:
             with self._zip.open(info) as member:
-                header = _header(member)
-        except _BROKEN as error:
-            raise self._refuse(f"array {name} has no readable header", "a plain .npy array", _said(error)) from None
+                header = read_header(member)
+        except BROKEN as error:
+            raise self._refuse(f"array {name} has no readable header", "a plain .npy array", told_by(error)) from None
         self._check(name, info, header)
         return header
 
@@ -163,14 +163,14 @@ class Npz:
                 _fill(member, values.data)
                 member.read(1)  # the end: where zipfile compares the checksum
             array: NDArray[Any] = np.ndarray(header.shape, header.dtype, values, order="F" if header.fortran else "C")
-        except _BROKEN as error:
-            raise self._refuse(f"array {name} is damaged", "a complete member", _said(error)) from None
+        except BROKEN as error:
+            raise self._refuse(f"array {name} is damaged", "a complete member", told_by(error)) from None
         if header.dtype.kind == "b" and values.size and values.max() > 1:
             raise self._refuse(f"array {name} is damaged", "booleans of 0 and 1", f"a byte of {values.max()}")
         return np.array(array, dtype=header.dtype.newbyteorder("="), order="C", copy=None)
 
     def _check(self, name: str, info: zipfile.ZipInfo, header: Header) -> None:
-        if not _PLAIN.fullmatch(header.descr):
+        if not PLAIN.fullmatch(header.descr):
             objects = "O" in header.descr
             raise self._refuse(
                 f"array {name} holds Python objects" if objects else f"array {name} is not plain",
@@ -214,9 +214,11 @@ class Npz:
         return ArchiveRefused(what, expected=expected, found=found, where=self._where, hint=advice)
 
 
-def _header(member: IO[bytes]) -> Header:
-    """The header at the start of a member; ValueError and the like where it is none. NumPy's own reader would take in
-    as much text as the header claims to have, and mend what Python 2 wrote."""
+def read_header(member: IO[bytes]) -> Header:
+    """The header at the start of an NPY file or member; one of BROKEN where it is none.
+
+    NumPy's own reader would take in as much text as the header claims to have, and mend what Python 2 wrote.
+    """
     magic = member.read(8)
     if magic[:6] != b"\x93NUMPY" or magic[6:] not in (b"\1\0", b"\2\0"):
         raise ValueError(f"it starts with {magic!r}")
@@ -252,5 +254,6 @@ def _variable(limit: str) -> str:
     return f"EVALFRAME_NPZ_{limit.upper()}"
 
 
-def _said(error: BaseException) -> str:
+def told_by(error: BaseException) -> str:
+    """What an error says, on one line."""
     return " ".join(str(error).split()) or type(error).__name__
