@@ -26,7 +26,8 @@ class Relation:
 
     inputs: contract tables and relations it reads. grain: the columns that identify a row. parameters: names it reads
     from protocol_parameters. merge (states): how each further column adds up over shards. materialize (facts,
-    states, calibration): True or False where the author decided, None where the engine may.
+    states, calibration): True or False where the author decided, None where the engine may. metric: the name under
+    which a metric is published, where another system's relation has it as its own.
     """
 
     name: str
@@ -44,9 +45,15 @@ class Relation:
     merge: Mapping[str, Literal["sum", "min", "max"]] | None = None
     materialize: bool | None = None
     secondary: bool = False
+    metric: str | None = None
     not_: str | None = None
     source: str | None = None
     reading: str | None = None
+
+    @property
+    def published(self) -> str:
+        """What column `metric` of a result row says."""
+        return self.metric or self.name
 
     @cached_property
     def digest(self) -> str:

@@ -188,7 +188,7 @@ def _metric_values(
             "run_id": run_id,
             "protocol": identity.protocol.label,
             "protocol_fingerprint": identity.fingerprint,
-            "metric": metric,
+            "metric": relation.published,
             "metric_fingerprint": fingerprint,
             "data_digest": digest,
             "tainted": taint is not None,
