@@ -1,0 +1,160 @@
+"""The commands that ask a store and look after it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from evalframe.cli.run import run
+from evalframe.errors import ExitCode
+
+Output = pytest.CaptureFixture[str]
+
+
+def test_runs_lists_ids_tags_and_protocols(store: Path, capsys: Output) -> None:
+    assert run(["runs", "--store", str(store), "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["runs"]
+    assert [(r["run_id"], r["system"], r["protocols"], r["tags"]) for r in listed] == [
+        ("a", "wisp", ["wisp-har/1"], {"fold": "0", "method": "a"}),
+        ("b", "wisp", ["wisp-har/1"], {"fold": "0", "method": "b"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "relation", ["accuracy", "class_report", "class_confusion_by_cluster", "metric_values", "runs"]
+)
+def test_every_table_and_relation_is_a_view(relation: str, store: Path, capsys: Output) -> None:
+    assert run(["sql", f"SELECT count(*) AS n FROM {relation}", "--store", str(store), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["n"] > 0
+
+
+def test_a_metric_computed_live_equals_the_stored_one(store: Path, capsys: Output) -> None:
+    query = (
+        "SELECT m.run_id, m.value AS stored, l.value AS live FROM metric_values AS m"
+        " JOIN macro_f1 AS l ON l.run_id = m.run_id WHERE m.metric = 'macro_f1'"
+    )
+    assert run(["sql", query, "--store", str(store), "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) == 2
+    assert all(row["stored"] == row["live"] for row in rows)
+
+
+def test_sql_formats_are_data(store: Path, tmp_path: Path, capsys: Output) -> None:
+    query = "SELECT run_id, value FROM metric_values WHERE metric = 'accuracy' ORDER BY run_id"
+    assert run(["sql", query, "--store", str(store), "--format", "csv"]) == 0
+    assert list(csv.reader(io.StringIO(capsys.readouterr().out))) == [
+        ["run_id", "value"], ["a", "0.9166666666666666"], ["b", "0.8"],
+    ]  # fmt: skip
+    target = tmp_path / "answer.parquet"
+    assert run(["sql", query, "--store", str(store), "--format", "parquet", "--output", str(target)]) == 0
+    assert pq.read_table(target)["run_id"].to_pylist() == ["a", "b"]
+    assert run(["sql", query, "--store", str(store), "--format", "parquet"]) == ExitCode.USAGE
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "COPY (SELECT 1) TO '{out}'",
+        "ATTACH '{out}' AS other",
+        "INSTALL httpfs",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT * FROM '/etc/passwd'",
+        "SET enable_external_access = true",
+        "CREATE TABLE t AS SELECT 1",
+        "DROP VIEW metric_values",
+        "SELECT 1; SELECT 2",
+        "PRAGMA database_list",
+        "",
+    ],
+)
+def test_sql_only_reads_the_store(query: str, store: Path, tmp_path: Path, capsys: Output) -> None:
+    out = tmp_path / "leak.duckdb"
+    assert run(["sql", query.format(out=out), "--store", str(store)]) == ExitCode.USAGE
+    assert len(capsys.readouterr().err.strip().splitlines()) == 4
+    assert not out.exists()
+
+
+def test_an_unknown_table_is_answered_with_the_nearest(store: Path, capsys: Output) -> None:
+    assert run(["sql", "SELECT * FROM metric_value", "--store", str(store)]) == ExitCode.USAGE
+    assert "metric_values" in capsys.readouterr().err
+
+
+def test_verify_names_a_flipped_byte_and_ends_with_5(store: Path, capsys: Output) -> None:
+    assert run(["store", "verify", str(store)]) == ExitCode.OK
+    victim = next((store / "class_predictions").rglob("*.parquet"))
+    data = bytearray(victim.read_bytes())
+    data[len(data) // 2] ^= 1
+    victim.chmod(0o644)
+    victim.write_bytes(bytes(data))
+    capsys.readouterr()
+    assert run(["store", "verify", str(store), "--json"]) == ExitCode.MISMATCH
+    found = json.loads(capsys.readouterr().out)
+    assert not found["ok"]
+    assert any(victim.name in json.dumps(f) and "class_predictions" in json.dumps(f) for f in found["findings"])
+
+
+def test_gc_touches_no_sealed_file(store: Path, capsys: Output) -> None:
+    before = sorted(p for p in store.rglob("*.parquet"))
+    assert run(["store", "gc", str(store)]) == 0
+    assert sorted(p for p in store.rglob("*.parquet")) == before
+
+
+def test_a_withdrawn_run_is_gone_from_every_view_and_its_id_stays_taken(store: Path, capsys: Output) -> None:
+    assert run(["store", "withdraw", str(store), "a", "--reason", "labels shifted"]) == 0
+    capsys.readouterr()
+    assert run(["sql", "SELECT DISTINCT run_id FROM metric_values", "--store", str(store), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"run_id": "b"}]
+    assert run(["explain", "accuracy", "--steps", "--store", str(store), "--run", "a"]) == ExitCode.USAGE
+
+
+def test_rescore_under_the_same_definitions_changes_nothing(store: Path, capsys: Output) -> None:
+    assert run(["rescore", "--store", str(store), "--json"]) == 0
+    assert [r["outcome"] for r in json.loads(capsys.readouterr().out)["rescored"]] == ["unchanged", "unchanged"]
+    assert run(["rescore", "--store", str(store), "--run", "c"]) == ExitCode.USAGE
+
+
+def test_explain_steps_ends_with_the_stored_value(store: Path, capsys: Output) -> None:
+    arguments = ["explain", "accuracy", "--steps", "--store", str(store), "--run", "b", "--json"]
+    assert run(arguments) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert [s["layer"] for s in steps] == ["fact", "state", "state", "state", "metric"]
+    assert steps[-1]["rows"][0]["value"] == 0.8
+    assert run(arguments[:3]) == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("name", ["macro_f1", "class_outcomes", "wisp-har", "wisp-har/1", "metric_values"])
+def test_explain_knows_metrics_relations_protocols_and_tables(name: str, capsys: Output) -> None:
+    assert run(["explain", name]) == 0
+    assert capsys.readouterr().out.startswith(name.split("/")[0])
+
+
+def test_explain_answers_a_slip_with_the_nearest_name(capsys: Output) -> None:
+    assert run(["explain", "marco_f1"]) == ExitCode.USAGE
+    assert "evalframe explain macro_f1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "ndjson", "arrow"])
+def test_the_example_of_a_table_is_accepted_by_validate(suffix: str, tmp_path: Path, capsys: Output) -> None:
+    target = tmp_path / f"example.{suffix}"
+    assert run(["explain", "class_labels", "--example", str(target)]) == 0
+    assert run(["validate", "class_labels", str(target)]) == 0
+    assert "3 rows" in capsys.readouterr().out
+
+
+def test_validate_counts_every_broken_rule_and_ends_with_4(tmp_path: Path, capsys: Output) -> None:
+    target = tmp_path / "p.csv"
+    target.write_text("run_id,item_index,class_index\nr,0,1\nr,0,2\nr,-1,x\n,2,1\n")
+    assert run(["validate", "class_predictions", str(target), "--json"]) == ExitCode.CONTRACT
+    found = json.loads(capsys.readouterr().out)
+    assert not found["ok"]
+    counts = {(f["rule"], f["column"]): f["count"] for f in found["failures"]}
+    assert counts[("duplicate_key", "run_id, item_index")] == 2
+    assert counts[("out_of_range", "item_index")] == 1
+    assert counts[("null", "run_id")] == 1
+    assert counts[("wrong_type", "class_index")] == 1
