@@ -26,11 +26,17 @@ class Engine(Protocol):
     def bind(self, name: str, source: Source, contract: Contract | None = None) -> None:
         """Make `source` readable as `name`: an Arrow table, or sealed Parquet files of one contract."""
 
+    def unbind(self, *names: str) -> None:
+        """Forget what was bound under these names."""
+
     def evaluate(self, plan: Plan) -> dict[str, pa.Table]:
         """The rows of the plan's outputs."""
 
     def steps(self, plan: Plan) -> Iterator[tuple[str, pa.Table]]:
         """Every relation of the plan in order with its rows: what `explain --steps` shows."""
+
+    def schema(self, plan: Plan) -> dict[str, pa.Schema]:
+        """Column names and types of the plan's outputs; nothing is computed."""
 
     def query(self, sql: str) -> pa.Table:
         """The rows of one SELECT over what is bound."""

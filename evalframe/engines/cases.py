@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalframe.contracts import contract, contracts
-from evalframe.engines.duckdb import DuckDB
+from evalframe.engines.base import Engine
 from evalframe.errors import RelationError
 from evalframe.relations.body import cte_names, cte_query
 from evalframe.relations.catalogue import Catalogue
@@ -67,7 +67,7 @@ def read_case(path: Path) -> Case:
 class Cases:
     """Runs cases over one engine. Input types come from contracts, or from binding their chain over empty tables."""
 
-    def __init__(self, catalogue: Catalogue, engine: DuckDB) -> None:
+    def __init__(self, catalogue: Catalogue, engine: Engine) -> None:
         self._catalogue = catalogue
         self._engine = engine
         self._schemas: dict[str, pa.Schema] = {}
@@ -191,6 +191,8 @@ def _same(expected: Any, actual: Any, tolerance: float) -> bool:
         return expected is actual
     if isinstance(expected, list) and isinstance(actual, list):
         return len(expected) == len(actual) and all(map(_same, expected, actual, [tolerance] * len(actual)))
+    if isinstance(expected, int) and isinstance(actual, Decimal):
+        return bool(expected == actual)
     if isinstance(expected, int | float) and isinstance(actual, float | Decimal):
         if isinstance(actual, float) and math.isnan(actual):
             return math.isnan(expected)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evalframe.contracts import Contract
-    from evalframe.engines.base import Source
-    from evalframe.relations.syntax import Syntax
+    from evalframe.engines.base import Engine, Source
+    from evalframe.relations.syntax import SqlParser, Syntax
 
 _HOLDER = "__bound "  # registered Arrow tables; a space keeps them apart from any relation's name
 
@@ -275,3 +275,8 @@ def _engine_errors(what: str, expected: str = "SQL that DuckDB can bind and run"
             where=where,
             hint="--memory-limit 8GB" if out_of_memory else "evalframe explain METRIC --steps",
         ) from None
+
+
+if TYPE_CHECKING:
+    _AN_ENGINE: type[Engine] = DuckDB
+    _A_PARSER: type[SqlParser] = DuckDB

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from evalframe.contracts import contract
-from evalframe.engines.base import Engine
 from evalframe.engines.duckdb import DuckDB
 from evalframe.engines.materialise import kept
 from evalframe.errors import EngineError
@@ -152,11 +151,6 @@ def test_a_table_name_is_never_a_python_variable(engine: DuckDB) -> None:
     with pytest.raises(EngineError, match="cannot be evaluated"):
         engine.query("SELECT * FROM somewhere")
     assert somewhere.num_rows == 5
-
-
-def test_duckdb_is_an_engine(engine: DuckDB) -> None:
-    as_engine: Engine = engine
-    assert as_engine is engine
 
 
 def test_what_is_kept(tmp_path: Path) -> None:
