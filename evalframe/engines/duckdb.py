@@ -262,9 +262,13 @@ class DuckDB:
 
 @contextmanager
 def _engine_errors(what: str, expected: str = "SQL that DuckDB can bind and run", where: str = "") -> Iterator[None]:
-    """Driver errors as ours: four lines, no traceback of the driver."""
+    """Driver errors as ours: four lines, no traceback of the driver. Ctrl-C stays what it is."""
     try:
         yield
+    except RuntimeError as error:
+        if "interrupted" in str(error):  # how the driver reports a signal
+            raise KeyboardInterrupt from None
+        raise
     except duckdb.Error as error:
         out_of_memory = isinstance(error, duckdb.OutOfMemoryException)
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]

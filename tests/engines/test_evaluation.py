@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -137,6 +140,15 @@ def test_errors_are_four_lines_without_the_driver(engine: DuckDB, tmp_path: Path
 def test_a_statement_without_rows_is_refused(engine: DuckDB) -> None:
     with pytest.raises(EngineError, match="the query cannot be evaluated"):
         engine.query("")
+
+
+def test_ctrl_c_stops_a_query_and_the_engine_goes_on(engine: DuckDB) -> None:
+    press = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    press.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.query("SELECT count(*) AS n FROM range(100000000000) AS t(i) WHERE hash(i) = 1")
+    press.join()
+    assert engine.query("SELECT 1 AS n")["n"].to_pylist() == [1]
 
 
 def test_dates_do_not_depend_on_the_session(engine: DuckDB, monkeypatch: pytest.MonkeyPatch) -> None:
