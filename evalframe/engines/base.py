@@ -18,9 +18,9 @@ Source: TypeAlias = "pa.Table | Sequence[Path]"
 class Engine(Protocol):
     """Runs plans over bound data. The SQL text of a relation is the same on every engine.
 
-    Bound names shadow nothing: a plan computes its relations in a scope of their own and leaves none behind. Results
-    are Arrow tables; rows of facts come in no order, those of other relations by grain. A failure is an EngineError,
-    data of other types than the contract's a ContractError.
+    What a plan computes stands in front of what is bound under the same name, and is gone when the plan is done.
+    Results are Arrow tables; rows of facts come in no order, those of other relations by grain. A failure is an
+    EngineError, data of other types than the contract's a ContractError.
     """
 
     def bind(self, name: str, source: Source, contract: Contract | None = None) -> None:

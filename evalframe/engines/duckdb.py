@@ -97,7 +97,7 @@ class DuckDB:
     def unbind(self, *names: str) -> None:
         """Forget what was bound under these names."""
         for name in names:
-            self._execute(f"DROP VIEW IF EXISTS temp.{quoted(name)}", f"{name} cannot be unbound")
+            self._execute(f"DROP VIEW IF EXISTS main.{quoted(name)}", f"{name} cannot be unbound")
             with _engine_errors(f"{name} cannot be unbound"):
                 self._connection.unregister(_HOLDER + name)
             self._bound.discard(name)
@@ -115,7 +115,7 @@ class DuckDB:
 
     def view(self, name: str, query: str) -> None:
         """Make the rows of `query` readable as `name`, computed when asked for; `query` may read what is bound."""
-        self._execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS\n{query}", f"view {name} cannot be bound")
+        self._execute(f"CREATE OR REPLACE VIEW main.{quoted(name)} AS\n{query}", f"view {name} cannot be bound")
         self._bound.add(name)
 
     def lock(self) -> None:
@@ -162,15 +162,8 @@ class DuckDB:
 
     @contextmanager
     def _scope(self, plan: Plan) -> Iterator[None]:
-        """Parameters and relations of one plan; gone afterwards, also after an error."""
+        """Parameters and relations of one plan, in front of what is bound; gone afterwards, also after an error."""
         self._require_bound(plan)
-        if shadowed := sorted(self._bound & {relation.name for relation in plan.relations}):
-            raise EngineError(
-                f"{shadowed[0]} is bound and would be computed too",
-                expected=f"given={{{shadowed[0]!r}}} in the plan, or another engine",
-                found=", ".join(shadowed),
-                hint="plan(..., given=...)",
-            )
         self._execute(f"CREATE TEMP VIEW {PARAMETERS} AS {parameters_sql(plan.parameters)}", "parameters")
         try:
             yield

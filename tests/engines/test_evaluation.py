@@ -109,12 +109,11 @@ def test_an_unbound_table_is_named(engine: DuckDB, tmp_path: Path) -> None:
         engine.evaluate(plan(Catalogue((tmp_path,)), ["a"]))
 
 
-def test_a_bound_relation_is_never_computed_over(engine: DuckDB, tmp_path: Path) -> None:
+def test_what_a_plan_computes_stands_in_front_of_what_is_bound(engine: DuckDB, tmp_path: Path) -> None:
     graph = chain(tmp_path)
-    engine.bind("hits", PREDICTIONS)
-    with pytest.raises(EngineError, match="hits is bound and would be computed too"):
-        engine.evaluate(plan(graph, ["hit_rate"], parameters=LOWEST))
-    assert engine.query("SELECT count(*) AS n FROM hits")["n"].to_pylist() == [5]
+    engine.bind("hit_counts", pa.table({"run_id": ["x"]}))
+    assert rates(engine.evaluate(plan(graph, ["hit_rate"], parameters=LOWEST))["hit_rate"]) == {"r": 2.0, "s": 5.0}
+    assert engine.query("SELECT run_id FROM hit_counts").to_pydict() == {"run_id": ["x"]}
 
 
 def test_names_with_dots_spaces_and_quotes(engine: DuckDB, tmp_path: Path) -> None:
