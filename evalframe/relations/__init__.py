@@ -1,6 +1,5 @@
 """sql/ as a graph: front matter, closure, layers, plans, lint and fingerprints. Runs nothing."""
 
-from evalframe.identity import data_digest
 from evalframe.relations.catalogue import Catalogue, catalogue
 from evalframe.relations.explain import Explanation, explanation
 from evalframe.relations.fingerprints import metric_fingerprint, protocol_fingerprint
@@ -15,7 +14,6 @@ __all__ = [
     "Relation",
     "SqlParser",
     "catalogue",
-    "data_digest",
     "explanation",
     "metric_fingerprint",
     "plan",
