@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from operator import add
+from operator import add, and_
 
 import polars as pl
 
@@ -27,6 +27,11 @@ def trend(v: Points) -> pl.Expr:
     return total(((k - 1) / 2 - j) * (v[k - 1 - j] - v[j]) for j in range(k // 2))
 
 
+def all_equal(v: Points) -> pl.Expr:
+    """Whether all of at least two points are the same number."""
+    return reduce(and_, (point == v[0] for point in v[1:]))
+
+
 def index_spread(k: int) -> float:
     """Sum of (i - mean i)^2 over i = 0..k-1."""
     return k * (k * k - 1) / 12
@@ -37,7 +42,7 @@ def pearson(v: Points, constant: float | None) -> pl.Expr:
     mean = total(v) / len(v)
     spread = index_spread(len(v)) * total((point - mean) * (point - mean) for point in v)
     # Rounding can leave a spread in equal points, and none in points that differ in the last digits only.
-    flat = (pl.max_horizontal(v) == pl.min_horizontal(v)) | (spread == 0)
+    flat = all_equal(v) | (spread == 0)
     return pl.when(flat).then(pl.lit(constant, pl.Float64)).otherwise(trend(v) / spread.sqrt())
 
 

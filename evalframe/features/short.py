@@ -49,8 +49,8 @@ def _windows(v: list[pl.Expr]) -> list[pl.Expr]:
     if not windows:
         return [_NO_WINDOWS.alias("window_trend"), _NO_WINDOWS.alias("window_pearson")]
     return [
-        pl.concat_list([points.window_trend(w) for w in windows]).alias("window_trend"),
-        pl.concat_list([points.window_pearson(w) for w in windows]).alias("window_pearson"),
+        pl.concat_arr([formula(w) for w in windows]).arr.to_list().alias(name)
+        for name, formula in (("window_trend", points.window_trend), ("window_pearson", points.window_pearson))
     ]
 
 

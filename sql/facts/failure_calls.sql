@@ -4,6 +4,7 @@ layer: fact
 title: Failure calls
 inputs: [progress_own_traces]
 grain: [run_id, step, trajectory_index]
+materialize: false
 parameters: [failed, final_clause, final_limit, rule_joins, window, window_pearson_limit]
 definition: >-
   Each trajectory, asked about its own task: whether its windows of five predictions and its final prediction call it a

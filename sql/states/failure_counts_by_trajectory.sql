@@ -6,26 +6,21 @@ inputs: [failure_calls]
 grain: [run_id, stratum, cluster_id]
 merge: {n_items: sum, n_left_out: sum, n_failed: sum, tp: sum, fp: sum, fn: sum, tn: sum, n_no_window: sum}
 parameters: []
+materialize: false
 definition: Per trajectory, overall and under its task, how its call counts. Failure is the positive class.
 --- */
-WITH
-placed AS (
-    SELECT run_id, 'all' AS stratum, trajectory_id, is_failure, called_failure, failed, has_window FROM failure_calls
-    UNION ALL
-    SELECT run_id, 'task=' || task AS stratum, trajectory_id, is_failure, called_failure, failed, has_window
-    FROM failure_calls
-)
+-- A trajectory is one row of the fact, so nothing is left to add up within a cluster.
 SELECT
-    run_id,
-    stratum,
-    trajectory_id AS cluster_id,
-    count(*) AS n_items,
-    count(*) FILTER (WHERE called_failure IS NULL AND NOT failed) AS n_left_out,
-    count(*) FILTER (WHERE failed) AS n_failed,
-    count(*) FILTER (WHERE is_failure AND called_failure) AS tp,
-    count(*) FILTER (WHERE NOT is_failure AND called_failure) AS fp,
-    count(*) FILTER (WHERE is_failure AND NOT called_failure) AS fn,
-    count(*) FILTER (WHERE NOT is_failure AND NOT called_failure) AS tn,
-    count(*) FILTER (WHERE called_failure IS NOT NULL AND NOT failed AND NOT has_window) AS n_no_window
-FROM placed
-GROUP BY run_id, stratum, trajectory_id
+    c.run_id,
+    CASE WHEN s.whole THEN 'all' ELSE 'task=' || c.task END AS stratum,
+    c.trajectory_id AS cluster_id,
+    1 AS n_items,
+    CASE WHEN c.called_failure IS NULL AND NOT c.failed THEN 1 ELSE 0 END AS n_left_out,
+    CASE WHEN c.failed THEN 1 ELSE 0 END AS n_failed,
+    CASE WHEN c.is_failure AND c.called_failure THEN 1 ELSE 0 END AS tp,
+    CASE WHEN NOT c.is_failure AND c.called_failure THEN 1 ELSE 0 END AS fp,
+    CASE WHEN c.is_failure AND NOT c.called_failure THEN 1 ELSE 0 END AS fn,
+    CASE WHEN NOT c.is_failure AND NOT c.called_failure THEN 1 ELSE 0 END AS tn,
+    CASE WHEN c.called_failure IS NOT NULL AND NOT c.failed AND NOT c.has_window THEN 1 ELSE 0 END AS n_no_window
+FROM failure_calls AS c
+CROSS JOIN (SELECT TRUE AS whole UNION ALL SELECT FALSE AS whole) AS s

@@ -6,21 +6,17 @@ inputs: [failure_calls]
 grain: [run_id, stratum, cluster_id, failure_score]
 merge: {n_failures: sum, n_successes: sum}
 parameters: []
+materialize: false
 definition: Per trajectory with a score, overall and under its task, failures and successes at that score. Equal scores are one group.
 --- */
-WITH
-placed AS (
-    SELECT run_id, 'all' AS stratum, trajectory_id, is_failure, failure_score FROM failure_calls
-    UNION ALL
-    SELECT run_id, 'task=' || task AS stratum, trajectory_id, is_failure, failure_score FROM failure_calls
-)
+-- A trajectory is one row of the fact, so nothing is left to add up within a cluster.
 SELECT
-    run_id,
-    stratum,
-    trajectory_id AS cluster_id,
-    failure_score,
-    count(*) FILTER (WHERE is_failure) AS n_failures,
-    count(*) FILTER (WHERE NOT is_failure) AS n_successes
-FROM placed
-WHERE failure_score IS NOT NULL
-GROUP BY run_id, stratum, trajectory_id, failure_score
+    c.run_id,
+    CASE WHEN s.whole THEN 'all' ELSE 'task=' || c.task END AS stratum,
+    c.trajectory_id AS cluster_id,
+    c.failure_score,
+    CASE WHEN c.is_failure THEN 1 ELSE 0 END AS n_failures,
+    CASE WHEN c.is_failure THEN 0 ELSE 1 END AS n_successes
+FROM failure_calls AS c
+CROSS JOIN (SELECT TRUE AS whole UNION ALL SELECT FALSE AS whole) AS s
+WHERE c.failure_score IS NOT NULL

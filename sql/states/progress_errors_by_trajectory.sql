@@ -6,25 +6,21 @@ inputs: [progress_calls]
 grain: [run_id, stratum, cluster_id]
 merge: {n_items: sum, n_scored: sum, n_left_out: sum, n_failed: sum, n_ranked: sum, mse_sum: sum, mae_sum: sum, spearman_sum: sum}
 parameters: []
+materialize: false
 definition: Per trajectory, overall and under its task, what the means of error and rank correlation are made of. A trajectory is a cluster of its own.
 --- */
-WITH
-placed AS (
-    SELECT run_id, 'all' AS stratum, trajectory_id, status, mse, mae, spearman FROM progress_calls
-    UNION ALL
-    SELECT run_id, 'task=' || task AS stratum, trajectory_id, status, mse, mae, spearman FROM progress_calls
-)
+-- A trajectory is one row of the fact, so nothing is left to add up within a cluster.
 SELECT
-    run_id,
-    stratum,
-    trajectory_id AS cluster_id,
-    count(*) AS n_items,
-    count(mse) AS n_scored,
-    count(*) FILTER (WHERE status IN ('too_few_points', 'missing')) AS n_left_out,
-    count(*) FILTER (WHERE status = 'failed') AS n_failed,
-    count(spearman) AS n_ranked,
-    coalesce(sum(CAST(mse AS DECIMAL(38, 15))), 0) AS mse_sum,
-    coalesce(sum(CAST(mae AS DECIMAL(38, 15))), 0) AS mae_sum,
-    coalesce(sum(CAST(spearman AS DECIMAL(38, 15))), 0) AS spearman_sum
-FROM placed
-GROUP BY run_id, stratum, trajectory_id
+    c.run_id,
+    CASE WHEN s.whole THEN 'all' ELSE 'task=' || c.task END AS stratum,
+    c.trajectory_id AS cluster_id,
+    1 AS n_items,
+    CASE WHEN c.mse IS NULL THEN 0 ELSE 1 END AS n_scored,
+    CASE WHEN c.status IN ('too_few_points', 'missing') THEN 1 ELSE 0 END AS n_left_out,
+    CASE WHEN c.status = 'failed' THEN 1 ELSE 0 END AS n_failed,
+    CASE WHEN c.spearman IS NULL THEN 0 ELSE 1 END AS n_ranked,
+    coalesce(CAST(c.mse AS DECIMAL(38, 15)), 0) AS mse_sum,
+    coalesce(CAST(c.mae AS DECIMAL(38, 15)), 0) AS mae_sum,
+    coalesce(CAST(c.spearman AS DECIMAL(38, 15)), 0) AS spearman_sum
+FROM progress_calls AS c
+CROSS JOIN (SELECT TRUE AS whole UNION ALL SELECT FALSE AS whole) AS s

@@ -2,7 +2,7 @@
 name: failure_ap
 layer: metric
 title: Failure average precision
-inputs: [failure_scores_by_trajectory, failure_counts]
+inputs: [failure_scores, failure_counts]
 grain: [run_id, stratum]
 unit: proportion
 better: higher
@@ -15,26 +15,18 @@ not: Not interpolated. A trajectory on which the model failed has no score and i
 source: Robometer frozen evaluation, "IND failure detection"
 --- */
 WITH
-tied_groups AS (
-    SELECT
-        run_id, stratum, failure_score,
-        CAST(sum(n_failures) AS BIGINT) AS n_failures,
-        CAST(sum(n_failures) + sum(n_successes) AS BIGINT) AS n
-    FROM failure_scores_by_trajectory
-    GROUP BY run_id, stratum, failure_score
-),
 accepted AS (
     SELECT
-        run_id, stratum, n_failures, n,
+        run_id, stratum, n_failures, n_failures + n_successes AS n,
         CAST(sum(n_failures) OVER (
             PARTITION BY run_id, stratum ORDER BY failure_score DESC NULLS LAST
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS BIGINT) AS failures_accepted,
-        CAST(sum(n) OVER (
+        CAST(sum(n_failures + n_successes) OVER (
             PARTITION BY run_id, stratum ORDER BY failure_score DESC NULLS LAST
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS BIGINT) AS n_accepted
-    FROM tied_groups
+    FROM failure_scores
 ),
 steps AS (
     SELECT

@@ -2,7 +2,7 @@
 name: failure_roc_auc
 layer: metric
 title: Failure ROC-AUC
-inputs: [failure_scores_by_trajectory, failure_counts]
+inputs: [failure_scores, failure_counts]
 grain: [run_id, stratum]
 unit: proportion
 better: higher
@@ -13,14 +13,6 @@ not: Not of the failure call, which has no threshold to move. A trajectory on wh
 source: Robometer frozen evaluation, "IND failure detection"
 --- */
 WITH
-tied_groups AS (
-    SELECT
-        run_id, stratum, failure_score,
-        CAST(sum(n_failures) AS BIGINT) AS n_failures,
-        CAST(sum(n_successes) AS BIGINT) AS n_successes
-    FROM failure_scores_by_trajectory
-    GROUP BY run_id, stratum, failure_score
-),
 placed AS (
     SELECT
         run_id, stratum, n_failures, n_successes,
@@ -28,9 +20,9 @@ placed AS (
             PARTITION BY run_id, stratum ORDER BY failure_score NULLS LAST
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ), 0) AS BIGINT) AS n_below
-    FROM tied_groups
+    FROM failure_scores
 ),
-pairs AS (
+pairings AS (
     SELECT
         run_id, stratum,
         CAST(sum(n_failures) AS BIGINT) AS n_failures,
@@ -50,7 +42,7 @@ joined AS (
         coalesce(p.n_successes, 0) AS n_successes,
         coalesce(p.half_wins, 0) AS half_wins
     FROM failure_counts AS c
-    LEFT JOIN pairs AS p ON p.run_id = c.run_id AND p.stratum = c.stratum
+    LEFT JOIN pairings AS p ON p.run_id = c.run_id AND p.stratum = c.stratum
 )
 SELECT
     run_id,
