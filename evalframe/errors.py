@@ -139,6 +139,30 @@ class RecallRefused(UsageError):
     code = "EF153"
 
 
+class SavedDatasetRefused(InputError):
+    """A folder that is not a data set written by `save_to_disk`, or not in a state that can be read in order."""
+
+    code = "EF170"
+
+
+class RegistryRefused(InputError):
+    """A task registry that is not lists of tasks by split."""
+
+    code = "EF171"
+
+
+class PredictorRefused(UsageError):
+    """`--predictor` names nothing that makes a predictor."""
+
+    code = "EF172"
+
+
+class CheckpointMissing(InputError):
+    """A folder that a model should be read from is not there."""
+
+    code = "EF173"
+
+
 class FoldsRefused(UsageError):
     """A cross-fitting file in which a session is evaluated twice, or never."""
 
@@ -149,6 +173,12 @@ class TurnsRefused(InputError):
     """Turns that cannot be read: a broken line, a name that is no time, an interval that ends before it starts."""
 
     code = "EF155"
+
+
+class RowTooLong(InputError):
+    """One row of a JSON file is longer than any row can be meant to be."""
+
+    code = "EF160"
 
 
 # ---- EF2xx: contracts (exit 4) --------------------------------------------------------------------------------------
@@ -185,6 +215,24 @@ class TargetRefused(ContractError):
     code = "EF220"
 
 
+class FramesRefused(ContractError):
+    """Frames that are not (N, H, W, 3) bytes, or not as many as the trajectory has targets."""
+
+    code = "EF240"
+
+
+class SelectionDiffers(ContractError):
+    """The data set does not hold exactly the rows that the protocol selects."""
+
+    code = "EF241"
+
+
+class PoolTooSmall(ContractError):
+    """A query task has fewer candidates than filtering keeps."""
+
+    code = "EF242"
+
+
 class ForecastRefused(ContractError):
     """Forecasts of another shape than their target, or a valid one outside [0, 1]."""
 
@@ -203,6 +251,12 @@ class SheetRefused(ContractError):
     code = "EF223"
 
 
+class ChoiceRowRefused(ContractError):
+    """A row of choice questions that cannot be scored as it stands."""
+
+    code = "EF230"
+
+
 # ---- EF3xx: store ---------------------------------------------------------------------------------------------------
 
 
@@ -217,6 +271,18 @@ class StoreConflict(EvalframeError):
 
     code = "EF310"
     exit_code = ExitCode.CONTRACT
+
+
+class ManifestDiffers(StoreConflict):
+    """An output folder was begun under other settings or on other data."""
+
+    code = "EF330"
+
+
+class StepClaimed(StoreConflict):
+    """A checkpoint is another worker's."""
+
+    code = "EF331"
 
 
 class StoreCorrupt(EvalframeError):

@@ -121,7 +121,7 @@ def _formulas(points: pl.DataFrame, summaries: pl.DataFrame, targets: pl.DataFra
 
 def _with_targets(own: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
     """The points with the target of their frame."""
-    frames = max(int(side["frame_index"].max() or 0) for side in (own, targets)) + 1  # type: ignore[call-overload]
+    frames = max(int(side["frame_index"].to_numpy().max(initial=0)) for side in (own, targets)) + 1
     cell = (pl.col("trajectory_index") * frames + pl.col("frame_index")).alias("cell")
     return _joined(own.with_columns(cell), targets.select(cell, target="target_progress"), "cell")
 
