@@ -60,7 +60,9 @@ class Protocol:
 
     metrics: metric relations, in the order they are shown. primary: those a verdict and Holm's family start from.
     stored: facts and states kept with the results, for comparison and BI. items: the fact relation that names the
-    evaluation set (run_id, item_id, label, cluster_id, stratum). cluster: the field's word for one cluster.
+    evaluation set (run_id, item_id, label, cluster_id, stratum). cluster: the field's word for one cluster. paired: a
+    metric of right and wrong items, and the relation of sql/compare that says which is which (run_id, stratum, item_id,
+    cluster_id, correct), for tests on paired items.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Protocol:
     primary_recall: str | None = None
     secondary: frozenset[str] = frozenset()
     claims: str = ""
+    paired: tuple[str, str] | None = None
 
     @property
     def label(self) -> str:

@@ -15,7 +15,7 @@ from evalframe.errors import InputError, StoreConflict
 SCHEMA_VERSION = 1
 
 
-def to_json(command: str, body: Mapping[str, Any], protocol: Mapping[str, str] | None = None) -> str:
+def to_json(command: str, body: Mapping[str, Any], protocol: Mapping[str, str | None] | None = None) -> str:
     """One JSON object as text: keys sorted, full float precision, never NaN or Infinity."""
     whole: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "command": command, **body}
     if protocol is not None:

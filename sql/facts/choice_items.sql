@@ -2,7 +2,7 @@
 name: choice_items
 layer: fact
 title: The evaluation set of a run
-inputs: [choice_outcomes]
+inputs: [choice_named_answers]
 grain: [run_id, item_id]
 parameters: []
 definition: >-
@@ -12,6 +12,7 @@ not: Holds nothing that depends on a prediction.
 --- */
 SELECT
     run_id,
+    item_index,
     -- Lengths first, so that no two names or populations are written alike.
     CAST(length(item_id) AS VARCHAR) || ':' || item_id || question AS item_id,
     CASE WHEN labelled THEN coalesce(truth_key, '') END AS label,
@@ -24,4 +25,4 @@ SELECT
         'string_agg',
         ''
     ) AS stratum
-FROM choice_outcomes
+FROM choice_named_answers

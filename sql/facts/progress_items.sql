@@ -9,6 +9,7 @@ definition: Every trajectory of the data set, predicted or not, with its outcome
 --- */
 SELECT
     run_id,
+    trajectory_index,
     trajectory_id AS item_id,
     outcome || ' ' || label_digest AS label,
     trajectory_id AS cluster_id,

@@ -114,6 +114,7 @@ KEV_CHOICE_2 = Protocol(
     stored=("choice_outcomes", "choice_bins"),
     items="choice_items",
     cluster="group",
+    paired=("choice_accuracy", "choice_correct"),
     primary_stratum="headline",
     claims="Calculates metrics from saved answers. Coverage at an error budget is the best in-sample threshold, not an"
     " error rate that a deployed one would keep.",

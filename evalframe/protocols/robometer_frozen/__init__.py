@@ -101,6 +101,7 @@ IND = Protocol(
     stored=_STORED,
     items="progress_items",
     cluster="trajectory_id",
+    paired=("failure_accuracy", "failure_correct"),
     secondary=frozenset({"progress_mae"}),
     claims="Its failure rule is not the one of robometer-ood; the two are never compared.",
 )
@@ -123,6 +124,7 @@ OOD = Protocol(
     stored=_STORED,
     items="progress_items",
     cluster="trajectory_id",
+    paired=("failure_accuracy", "failure_correct"),
     secondary=frozenset({"progress_mae"}),
     claims="Its failure rule is not the one of robometer-ind; the two are never compared.",
 )

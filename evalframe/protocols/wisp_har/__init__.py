@@ -23,6 +23,7 @@ WISP_HAR = Protocol(
     stored=("class_outcomes", "class_confusion_by_cluster"),
     items="class_items",
     cluster="participant",
+    paired=("accuracy", "class_correct"),
     claims="Scores predictions as they are. That a checkpoint loads, that its predictions are reproduced and that an"
     " export matches its data are separate gates.",
 )

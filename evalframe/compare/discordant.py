@@ -1,0 +1,115 @@
+"""McNemar rows: paired items that only one side has right. Additional to the tests on clusters, and never in Holm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalframe.compare.cells import Cell
+from evalframe.compare.rows import blank, with_percentage_points
+from evalframe.stats.mcnemar import mcnemar
+
+if TYPE_CHECKING:
+    from evalframe.compare.sides import Side
+    from evalframe.compare.states import Reader
+    from evalframe.protocols import Protocol
+    from evalframe.relations import Catalogue
+
+METHODS = ("mcnemar_exact", "mcnemar_midp")
+
+
+class Paired(NamedTuple):
+    """Items both sides answered: both right, only one right, neither; the most of them in one cluster."""
+
+    n: int
+    both: int
+    only_baseline: int
+    only_candidate: int
+    largest_cluster: int
+
+
+def wanted(protocol: Protocol, metrics: Sequence[str]) -> bool:
+    """Whether the protocol pairs items, and the metric that they are the items of is compared."""
+    return protocol.paired is not None and protocol.paired[0] in metrics
+
+
+def rows(
+    reader: Reader,
+    catalogue: Catalogue,
+    protocol: Protocol,
+    compared: Sequence[Mapping[str, Any]],
+    pair: tuple[Side, Side],
+    strata: Sequence[str],
+) -> list[dict[str, Any]]:
+    """Two rows (exact, mid-p) for every stratum in which the metric itself is compared; `compared`: the pair's rows."""
+    assert protocol.paired is not None
+    metric, source = protocol.paired
+    relation = catalogue[metric]
+    allowed = {r["stratum"] for r in compared if r["metric"] == relation.published and r["status"] != "refused"}
+    chosen = [stratum for stratum in strata if stratum in allowed]
+    if not chosen:
+        return []
+    answers = reader.read([source], pair)[source]
+    found = []
+    for stratum in chosen:
+        inside = answers.filter(pc.equal(answers["stratum"], stratum))
+        paired = _paired(inside, pair[0].run_id, pair[1].run_id)
+        for method in METHODS:
+            row = {**blank(pair[0].run_id, pair[1].run_id, relation, Cell(stratum)), "metric": method}
+            found.append(_filled({**row, "method": method}, paired))
+    return found
+
+
+def _filled(row: dict[str, Any], paired: Paired | None) -> dict[str, Any]:
+    if paired is None:
+        return {**row, "status": "undefined", "reason": "items_not_identified"}
+    if paired.n == 0:
+        return {**row, "status": "undefined", "reason": "no_pairs", "n_pairs": 0}
+    test = mcnemar(paired.only_baseline, paired.only_candidate)
+    first, second = paired.both + paired.only_baseline, paired.both + paired.only_candidate
+    row.update(
+        baseline=first / paired.n,
+        candidate=second / paired.n,
+        baseline_numerator=float(first),
+        candidate_numerator=float(second),
+        baseline_denominator=float(paired.n),
+        candidate_denominator=float(paired.n),
+        change=(second - first) / paired.n,
+        p_value=test.exact if row["method"] == METHODS[0] else test.mid_p,
+        n_pairs=paired.n,
+        wins=paired.only_candidate,
+        ties=paired.n - paired.only_baseline - paired.only_candidate,
+        losses=paired.only_baseline,
+        flags=["additional", *(["ignores_clusters"] if paired.largest_cluster > 1 else [])],
+    )
+    return with_percentage_points(row)
+
+
+def _paired(answers: pa.Table, baseline: str, candidate: str) -> Paired | None:
+    """Counts over the items that both runs answered; None where items have no identity.
+
+    answers: run_id, item_id, cluster_id, correct (null: not counted).
+    """
+    if answers["item_id"].null_count:
+        return None
+    sides = []
+    for run in (baseline, candidate):
+        rows_of = answers.filter(pc.and_(pc.equal(answers["run_id"], run), pc.is_valid(answers["correct"])))
+        sides.append(rows_of.sort_by("item_id"))
+    first, second = sides
+    # Both sorted by item: the rows of shared items line up.
+    first = first.filter(pc.is_in(first["item_id"], value_set=second["item_id"].combine_chunks()))
+    second = second.filter(pc.is_in(second["item_id"], value_set=first["item_id"].combine_chunks()))
+    right = [np.asarray(side["correct"].to_numpy(), dtype=np.bool_) for side in (first, second)]
+    sizes = pc.value_counts(first["cluster_id"]).field("counts").to_numpy() if len(first) else np.zeros(1, np.int64)
+    return Paired(
+        n=len(first),
+        both=int(np.count_nonzero(right[0] & right[1])),
+        only_baseline=int(np.count_nonzero(right[0] & ~right[1])),
+        only_candidate=int(np.count_nonzero(~right[0] & right[1])),
+        largest_cluster=int(sizes.max()),
+    )

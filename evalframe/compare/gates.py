@@ -1,0 +1,89 @@
+"""`--fail-if-worse METRIC[:X[:ci]]`: a regression check on the rows of a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalframe.errors import UsageError
+
+PROPORTION = "proportion"
+"""The unit whose margins and `_pp` columns are percentage points."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Fails when `metric` worsens by more than `margin`: by the point estimate, or unless the interval rules it out.
+
+    margin is in the metric's unit, percentage points for proportions.
+    """
+
+    metric: str
+    margin: float = 0.0
+    by_interval: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Gate:
+        """Read `METRIC`, `METRIC:X` or `METRIC:X:ci`. Raises UsageError for anything else."""
+        metric, *rest = text.split(":")
+        try:
+            margin = float(rest[0]) if rest else 0.0
+        except ValueError:
+            margin = math.nan
+        if not metric or len(rest) > 2 or rest[1:] not in ([], ["ci"]) or not 0 <= margin < math.inf:
+            raise UsageError(
+                "the regression check cannot be read",
+                expected="METRIC, METRIC:X or METRIC:X:ci with X a worsening of at least 0",
+                found=repr(text),
+                where="--fail-if-worse",
+                hint="--fail-if-worse macro_f1:0.5:ci",
+            )
+        return cls(metric, margin, bool(rest[1:]))
+
+    def verdict(self, rows: Iterable[Mapping[str, Any]]) -> GateResult:
+        """Judge every row of the metric (each candidate, horizon and stratum). No row, or one without value, fails."""
+        failures = [why for row in rows if (why := self._why(row)) is not None]
+        found = [row for row in rows if row["metric"] == self.metric]
+        if not found:
+            failures = [f"{self.metric} is not among the compared metrics"]
+        return GateResult(self, not failures, tuple(failures))
+
+    def _why(self, row: Mapping[str, Any]) -> str | None:
+        if row["metric"] != self.metric:
+            return None
+        at = f"{row['candidate_run']}: {self.metric} in {row['stratum']}"
+        if row["better"] == "none":
+            return f"{at} has no better direction"
+        if row["change"] is None:
+            return f"{at} has no change ({row['reason']})"
+        sign = 1.0 if row["better"] == "higher" else -1.0
+        margin = self.margin / 100.0 if row["unit"] == PROPORTION else self.margin
+        if not self.by_interval:
+            gain = sign * row["change"]
+            return None if gain >= -margin else f"{at} moved by {row['change']:.6g}, the limit is {-sign * margin:.6g}"
+        if row["ci_low"] is None:
+            return f"{at} has no interval ({row['reason']})"
+        worst = row["ci_low"] if sign > 0 else -row["ci_high"]
+        bounds = f"[{row['ci_low']:.6g}, {row['ci_high']:.6g}]"
+        return None if worst > -margin else f"{at}: the interval {bounds} does not rule out {-sign * margin:.6g}"
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """Whether a gate passed, and every row that failed it in words."""
+
+    gate: Gate
+    passed: bool
+    failures: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The gate, its margin and its failures."""
+        return {
+            "metric": self.gate.metric,
+            "margin": self.gate.margin,
+            "by_interval": self.gate.by_interval,
+            "passed": self.passed,
+            "failures": list(self.failures),
+        }

@@ -1,0 +1,60 @@
+"""Everything that is computed about the sides of a comparison at once: states, point estimates, a resampler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from evalframe.compare.cells import Cell
+from evalframe.compare.points import Point, Points, points
+from evalframe.compare.reached import recall_metric
+from evalframe.compare.uncertainty import Resampler
+
+if TYPE_CHECKING:
+    from evalframe.compare.request import Request
+    from evalframe.compare.sides import Side
+    from evalframe.compare.states import Reader
+    from evalframe.engines.duckdb import DuckDB
+    from evalframe.relations import Catalogue, Relation
+
+
+class Measured:
+    """Point estimates of `sides` by run, metric and cell, and the resampler of their changes."""
+
+    points: Points
+    resampler: Resampler
+
+    def __init__(
+        self,
+        engine: DuckDB,
+        reader: Reader,
+        catalogue: Catalogue,
+        metrics: Sequence[str],
+        every_metric: Sequence[str],
+        sides: Sequence[Side],
+        request: Request,
+    ) -> None:
+        """every_metric: all that the protocol has; their states say which clusters there are, whatever is asked for."""
+        beside = [recall for metric in metrics if (recall := recall_metric(metric)) in every_metric]
+        shown = tuple(dict.fromkeys((*metrics, *(name for name in beside if name is not None))))
+        cut = [state.name for state in catalogue.cluster_states(*dict.fromkeys((*shown, *every_metric)))]
+        states = reader.read(cut, sides)
+        needed = catalogue.tables(*shown, given=frozenset(cut))
+        runs = [side.run_id for side in sides]
+        dimensions: dict[str, pa.Table] = {name: reader.table(name, runs) for name in needed}
+        self.points = points(engine, catalogue, shown, sides, states, dimensions)
+        self.resampler = Resampler(
+            engine,
+            catalogue,
+            states,
+            dimensions,
+            self.points,
+            replicates=request.replicates,
+            seed=request.seed,
+        )
+
+    def point(self, side: Side, relation: Relation, cell: Cell) -> Point | None:
+        """The point estimate of one side in one cell; None where it has none."""
+        return self.points[side.run_id].get(relation.name, {}).get(cell)

@@ -1,0 +1,121 @@
+"""The rows of one run against another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalframe.compare.cells import Cell
+from evalframe.compare.points import Point
+from evalframe.compare.reached import recall_reached
+from evalframe.compare.rows import change_row
+from evalframe.compare.verdicts import Refusal, metric_refusal
+
+if TYPE_CHECKING:
+    from evalframe.compare.measuring import Measured
+    from evalframe.compare.request import Request
+    from evalframe.compare.sides import Side
+    from evalframe.compare.uncertainty import Uncertainty
+    from evalframe.protocols import Protocol
+    from evalframe.relations import Relation
+
+Both = tuple[Point | None, Point | None]
+
+
+def strata_of(request: Request, protocol: Protocol) -> tuple[str, ...]:
+    """The strata asked for; by default the whole and the one that the protocol judges by."""
+    return request.strata or tuple(dict.fromkeys((protocol.primary_stratum, "all")))
+
+
+def refused_rows(
+    baseline: Side, candidate: Side, relations: Sequence[Relation], stratum: str, refusal: Refusal
+) -> list[dict[str, Any]]:
+    """A row for every metric of a pair that is not compared at all."""
+    cell = Cell(stratum)
+    return [change_row(baseline, candidate, one, cell, (None, None), refusal=refusal) for one in relations]
+
+
+def pair_rows(
+    measured: Measured,
+    baseline: Side,
+    candidate: Side,
+    relations: Sequence[Relation],
+    request: Request,
+    protocol: Protocol,
+    *,
+    same_items: bool = False,
+) -> tuple[list[dict[str, Any]], list[Refusal]]:
+    """Rows and refusals of `relations` in every cell asked for. `same_items`: both sides were cut to shared items."""
+    wanted: list[tuple[Relation, Cell, Both, Refusal | None]] = []
+    for relation in relations:
+        for cell in cells_of(measured, [(baseline, candidate)], relation, request, protocol):
+            both = (measured.point(baseline, relation, cell), measured.point(candidate, relation, cell))
+            refusal = metric_refusal(baseline, candidate, relation, both, same_items=same_items)
+            wanted.append((relation, cell, both, refusal))
+    found = _uncertainties(measured, baseline, candidate, wanted, strata_of(request, protocol))
+    rows = []
+    for relation, cell, both, refusal in wanted:
+        reached = tuple(
+            recall_reached(measured.points[side.run_id], relation.name, cell) for side in (baseline, candidate)
+        )
+        rows.append(
+            change_row(
+                baseline,
+                candidate,
+                relation,
+                cell,
+                both,
+                refusal=refusal,
+                uncertainty=found.get((relation.name, cell)),
+                cluster=request.cluster or protocol.cluster,
+                reached=(reached[0], reached[1]),
+                recall_slack=request.recall_slack,
+            )
+        )
+    return rows, [refusal for _, _, _, refusal in wanted if refusal is not None]
+
+
+def _uncertainties(
+    measured: Measured,
+    baseline: Side,
+    candidate: Side,
+    wanted: Iterable[tuple[Relation, Cell, Both, Refusal | None]],
+    strata: Sequence[str],
+) -> Mapping[tuple[str, Cell], Uncertainty]:
+    """Interval and test of every row that has a change."""
+    found: dict[tuple[str, Cell], Uncertainty] = {}
+    for stratum in strata:
+        cells: dict[str, list[Cell]] = {}
+        for relation, cell, both, refusal in wanted:
+            defined = all(point is not None and point.value is not None for point in both)
+            if cell.stratum == stratum and refusal is None and defined:
+                cells.setdefault(relation.name, []).append(cell)
+        if cells:
+            found.update(measured.resampler.pair(baseline, candidate, cells, stratum))
+    return found
+
+
+def cells_of(
+    measured: Measured,
+    pairs: Sequence[tuple[Side, Side]],
+    relation: Relation,
+    request: Request,
+    protocol: Protocol,
+) -> Iterator[Cell]:
+    """Every cell of a metric that was asked for and that any run of `pairs` has; at least one for each stratum."""
+    runs = [side.run_id for pair in pairs for side in pair]
+    known = sorted({cell for run in runs for cell in measured.points[run].get(relation.name, {})}, key=_order)
+    for stratum in strata_of(request, protocol):
+        inside = [cell for cell in known if cell.stratum == stratum and _asked_for(cell, request, protocol)]
+        yield from inside or [Cell(stratum)]
+
+
+def _asked_for(cell: Cell, request: Request, protocol: Protocol) -> bool:
+    recalls = request.recalls or ((float(protocol.primary_recall),) if protocol.primary_recall else ())
+    return (cell.horizon_s is None or not request.horizons or cell.horizon_s in request.horizons) and (
+        cell.recall is None or not recalls or cell.recall in recalls
+    )
+
+
+def _order(cell: Cell) -> tuple[float, ...]:
+    return tuple(-1.0 if value is None else float(value) for value in cell[1:])

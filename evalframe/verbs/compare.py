@@ -1,0 +1,252 @@
+"""Compare runs of a store: verdict, changes, intervals, tests. `evalframe compare` and `Store.compare` call this."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from evalframe.compare.choosing import Pairing, pairings
+from evalframe.compare.comparing import Comparing, Outcome
+from evalframe.compare.discordant import METHODS
+from evalframe.compare.gates import Gate, GateResult
+from evalframe.compare.request import Request
+from evalframe.contracts import conform, contract
+from evalframe.errors import ExitCode, UnknownName
+from evalframe.identity import canonical_json
+from evalframe.protocols import protocol as protocol_of
+from evalframe.relations import catalogue
+from evalframe.verbs.outputs import to_json
+from evalframe.verbs.results import Rows
+from evalframe.verbs.sides import SideReader
+
+if TYPE_CHECKING:
+    from evalframe.compare.sides import Side
+    from evalframe.protocols import Protocol
+    from evalframe.relations import Catalogue
+    from evalframe.store import Store
+
+_HIDDEN = ("comparison_id", "protocol", "protocol_fingerprint", "verdict")
+_SHOWN = (
+    "candidate_run",
+    "metric",
+    "stratum",
+    "horizon_s",
+    "recall",
+    "baseline",
+    "candidate",
+    "change",
+    "ci_low",
+    "ci_high",
+    "p_value",
+    "p_adjusted",
+    "status",
+    "reason",
+    "flags",
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Rows):
+    """Table `comparisons` of one request, with the verdict and what led to it."""
+
+    request: Request
+    outcome: Outcome
+    protocol: Mapping[str, str | None]
+    gates: tuple[GateResult, ...]
+    primary: frozenset[str]
+
+    @property
+    def verdict(self) -> str:
+        """comparable, comparable_on_intersection or not_comparable."""
+        return self.outcome.verdict
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why rows were refused, each reason once."""
+        return self.outcome.reasons
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """What the process says: 3 before 1, since what is no comparison neither passes nor fails a gate.
+
+        A gate that failed because its metric is absent or refused is a failed gate.
+        """
+        if self.verdict == "not_comparable" or self._taint_not_allowed():
+            return ExitCode.NOT_COMPARABLE
+        if any(not gate.passed for gate in self.gates):
+            return ExitCode.GATE_FAILED
+        judged = set(self.request.metrics) or self.primary
+        rows = (row for row in self.outcome.rows if row["metric"] in judged and row["metric"] not in METHODS)
+        return ExitCode.NOT_COMPARABLE if any(row["status"] != "ok" for row in rows) else ExitCode.OK
+
+    def _taint_not_allowed(self) -> bool:
+        return not self.request.allow_tainted and any("tainted" in row["flags"] for row in self.outcome.rows)
+
+    def body(self) -> dict[str, Any]:
+        """The parts of the JSON object."""
+        from evalframe.verbs.drawing import rows
+
+        shown = self.table.drop_columns(list(_HIDDEN))
+        return {
+            "verdict": self.verdict,
+            "reasons": self.reasons,
+            "explanations": [refusal.to_json() for refusal in self.outcome.refusals],
+            "protocol_diff": [difference.to_json() for difference in self.outcome.protocol_diff],
+            "family": self.outcome.family,
+            "left_out": self.outcome.left_out,
+            "fail_if_worse": [gate.to_json() for gate in self.gates],
+            "rows": rows(shown),
+        }
+
+    def to_json(self) -> str:
+        """What `--json` prints."""
+        return to_json("compare", self.body(), self.protocol)
+
+    def headlines(self) -> list[str]:
+        """The verdict with its reasons, the family of tests, what was left out, and every gate."""
+        lines = [": ".join([self.verdict, *([", ".join(self.reasons)] if self.reasons else [])])]
+        lines += [
+            f"{d.field}: {d.baseline} -> {d.candidate} ({d.candidate_run}; {d.kind.replace('_', ' ')})"
+            for d in self.outcome.protocol_diff
+            if d.kind == "score_affecting"
+        ]
+        members = self.outcome.family["members"]
+        untested = sum(not member["tested"] for member in members)
+        lines.append(f"Holm over {self.outcome.family['m']} tests" + (f"; {untested} untestable" if untested else ""))
+        lines += [
+            f"{n['candidate_run']}: {n['n_shared']} shared items; left out {n['baseline_left_out']} of the baseline,"
+            f" {n['candidate_left_out']} of the candidate"
+            for n in self.outcome.left_out
+        ]
+        for gate in self.gates:
+            lines += [f"gate {gate.gate.metric}: {'passed' if gate.passed else 'FAILED'}", *gate.failures]
+        return lines
+
+    def shown(self) -> pa.Table:
+        """The change with its interval and p; dimensions that no row uses are left out."""
+        used = [n for n in _SHOWN if n not in ("horizon_s", "recall") or self.table[n].null_count < len(self.table)]
+        return self.table.select(used)
+
+
+def compare(
+    store: Store,
+    baseline: str,
+    candidates: Sequence[str],
+    *,
+    protocol: str | None = None,
+    metrics: Sequence[str] = (),
+    horizons: Sequence[float] = (),
+    recalls: Sequence[float] = (),
+    strata: Sequence[str] = (),
+    cluster: str | None = None,
+    replicates: int = 10_000,
+    seed: int = 0,
+    pair_on: Sequence[str] = (),
+    on_intersection: bool = False,
+    allow_tainted: bool = False,
+    family_all: bool = False,
+    recall_slack: float = 0.02,
+    fail_if_worse: Sequence[str] = (),
+    relations: Path | None = None,
+) -> Comparison:
+    """Compare `candidates` with `baseline`: run ids, or `key=value,...` for the runs with these tags.
+
+    protocol: name or name/version, default the newest the runs share. metrics: published names, default all of the
+    protocol. horizons, recalls, strata: default every horizon, the protocol's recall, its stratum and the whole.
+    cluster: the column that is resampled. pair_on: tags that pair the runs of groups. fail_if_worse: checks as
+    `METRIC[:X[:ci]]`. relations: a folder of the user's own relations, whose metrics are compared too.
+    Raises UsageError or UnknownName (exit 2) and ResultsMissing (exit 3); a comparison that is none is a result with
+    verdict not_comparable.
+    """
+    request = Request(
+        baseline=baseline,
+        candidates=tuple(candidates),
+        protocol=protocol,
+        metrics=tuple(metrics),
+        horizons=tuple(horizons),
+        recalls=tuple(recalls),
+        strata=tuple(strata),
+        cluster=cluster,
+        replicates=replicates,
+        seed=seed,
+        pair_on=tuple(pair_on),
+        on_intersection=on_intersection,
+        allow_tainted=allow_tainted,
+        family_all=family_all,
+        recall_slack=recall_slack,
+        gates=tuple(Gate.parse(text) for text in fail_if_worse),
+    )
+    known = catalogue(*([relations] if relations else []))
+    pairs = _pairings(store, request)
+    runs = list(dict.fromkeys(run for pairing in pairs for pair in pairing.pairs for run in pair))
+    sides = SideReader(store, known).read(runs, protocol)
+    rules = protocol_of(sides[runs[0]].protocol)
+    every = _metrics(known, rules, sides.values())
+    asked = _asked(known, request, every, rules)
+    outcome = Comparing(store, known, rules, request, asked, every).run(sides, pairs)
+    prints = {side.fingerprint for side in sides.values()}
+    shared = next(iter(prints)) if len(prints) == 1 else None
+    return Comparison(
+        table=_table(request, rules, shared, outcome, sides),
+        request=request,
+        outcome=outcome,
+        protocol={"name": rules.name, "version": rules.version, "fingerprint": shared},
+        gates=tuple(gate.verdict(outcome.rows) for gate in request.gates),
+        primary=frozenset(known[metric].published for metric in rules.primary),
+    )
+
+
+def _pairings(store: Store, request: Request) -> tuple[Pairing, ...]:
+    tags = {row["run_id"]: dict(row["tags"] or []) for row in store.runs().select(["run_id", "tags"]).to_pylist()}
+    return pairings(request.baseline, request.candidates, tags, request.pair_on)
+
+
+def _metrics(known: Catalogue, rules: Protocol, sides: Any) -> tuple[str, ...]:
+    """Relations of every metric that a side has, in the protocol's order, the user's own last."""
+    has = dict.fromkeys(metric for side in sides for metric in side.prints)
+    return tuple(dict.fromkeys((*(m for m in rules.metrics if m in has), *has)))
+
+
+def _asked(known: Catalogue, request: Request, every: Sequence[str], rules: Protocol) -> tuple[str, ...]:
+    """Relations of the metrics asked for by published name, with those of the gates; all of them by default.
+
+    A metric that the protocol has and no run does stays: its row says that it is absent.
+    """
+    if not request.metrics:
+        return tuple(every)
+    names = {known[metric].published: metric for metric in (*rules.metrics, *every)}
+    wanted = tuple(dict.fromkeys((*request.metrics, *(gate.metric for gate in request.gates))))
+    if missing := [name for name in wanted if name not in names]:
+        raise UnknownName(
+            f"{rules.label} has no metric {missing[0]!r}",
+            expected=", ".join(sorted(names)),
+            found=missing[0],
+            where="--metric",
+            hint=f"evalframe explain {rules.label}",
+        )
+    return tuple(names[name] for name in wanted)
+
+
+def _table(
+    request: Request, rules: Protocol, shared: str | None, outcome: Outcome, sides: Mapping[str, Side]
+) -> pa.Table:
+    """The rows in the columns of the contract `comparisons`."""
+    target = contract("comparisons")
+    identity = {
+        "request": repr(request),
+        "results": sorted([side.run_id, side.fingerprint, side.data_digest] for side in sides.values()),
+    }
+    stamps = {
+        "comparison_id": hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:16],
+        "protocol": rules.label,
+        "protocol_fingerprint": shared,
+        "verdict": outcome.verdict,
+    }
+    return conform(
+        target, pa.Table.from_pylist([{**stamps, **row} for row in outcome.rows], schema=target.arrow_schema())
+    )

@@ -1,0 +1,136 @@
+"""The sides of a comparison from a store: which results of which runs, and what identifies them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalframe.compare.sides import Side
+from evalframe.errors import ResultsMissing, UsageError
+from evalframe.protocols import protocol as protocol_of
+from evalframe.verbs.score import Identity, identify, vocabulary_of
+
+if TYPE_CHECKING:
+    from evalframe.relations import Catalogue
+    from evalframe.store import Store
+    from evalframe.store.seals import ResultSeal
+
+FROZEN = "frozen_catalogue"
+"""Origin of recorded values that are the authority for their runs."""
+
+_COLUMNS = ("run_id", "protocol_fingerprint", "metric", "metric_fingerprint", "stratum", "origin", "value")
+
+
+class SideReader:
+    """Reads sides from one store under the installed definitions."""
+
+    def __init__(self, store: Store, relations: Catalogue) -> None:
+        self._store = store
+        self._relations = relations
+        self._identities: dict[tuple[Any, ...], Identity] = {}
+
+    def read(self, runs: Sequence[str], asked: str | None) -> dict[str, Side]:
+        """One side per run, under the protocol asked for (name or name/version), or else the newest they share.
+
+        Of several results of a run, those under a fingerprint that all runs have, else its newest. Runs that share no
+        protocol come each under its own. Raises ResultsMissing (hint rescore) where a run has no results that the
+        installed definitions would make again, UsageError where the runs share several protocols.
+        """
+        seals = {run: self._store.results(run) for run in runs}
+        label = self._label(seals, asked)
+        values = self._store.read("metric_values", runs=runs, columns=_COLUMNS).to_pylist()
+        current: dict[str, list[Side]] = {}
+        for run in runs:
+            of_run = [row for row in values if row["run_id"] == run]
+            wanted = label or max(seals[run], key=lambda seal: seal.created_at).protocol
+            current[run] = [
+                side for seal in seals[run] if seal.protocol == wanted for side in self._sides(seal, of_run)
+            ]
+            if not current[run]:
+                raise self._missing(run, wanted)
+        common = set.intersection(*({side.fingerprint for side in sides} for sides in current.values()))
+        order = [side.fingerprint for side in current[runs[0]] if side.fingerprint in common]
+        if not order:
+            return {run: sides[-1] for run, sides in current.items()}
+        return {run: next(s for s in sides if s.fingerprint == order[-1]) for run, sides in current.items()}
+
+    def _label(self, seals: Mapping[str, Sequence[ResultSeal]], asked: str | None) -> str | None:
+        """The protocol to compare under; None where the runs share none."""
+        common = set.intersection(*({seal.protocol for seal in each} for each in seals.values()))
+        if asked is not None:
+            wanted = protocol_of(asked)
+            named = [label for label in common if asked in (label, label.rpartition("/")[0])]
+            return max(named, key=_version, default=wanted.label)
+        names = {label.rpartition("/")[0] for label in common}
+        if len(names) > 1:
+            raise UsageError(
+                "the runs were scored under several protocols",
+                expected="one of them by name",
+                found=", ".join(sorted(common)),
+                where="--protocol",
+                hint=f"--protocol {min(common)}",
+            )
+        empty = next((run for run, each in seals.items() if not each), None)
+        if empty is not None:
+            raise self._missing(empty, "any protocol")
+        return max(common, key=_version, default=None)
+
+    def _sides(self, seal: ResultSeal, values: Sequence[Mapping[str, Any]]) -> list[Side]:
+        """The side of one result; none where the installed definitions would not make it again."""
+        run = self._store.run(seal.run_id)
+        vocabulary: tuple[str, ...] = ()
+        if "class_vocabulary" in run.contracts:
+            table = self._store.read("class_vocabulary", runs=[run.run_id])
+            vocabulary = tuple(vocabulary_of({"class_vocabulary": table}))
+        own = self._relations.own_metrics([name for name in run.contracts if name != "runs"])
+        identity = self._identity(seal, vocabulary, own)
+        made = {
+            row["metric"]: row["metric_fingerprint"]
+            for row in values
+            if row["protocol_fingerprint"] == seal.protocol_fingerprint and row["metric_fingerprint"] is not None
+        }
+        now = {self._relations[name].published: (name, p) for name, p in identity.metric_fingerprints.items()}
+        if any(metric in now and now[metric][1] != made[metric] for metric in made):
+            return []
+        return [
+            Side(
+                run_id=run.run_id,
+                dataset_id=run.dataset_id,
+                protocol=seal.protocol,
+                fingerprint=seal.protocol_fingerprint,
+                parameters=dict(identity.parameters),
+                prints={name: p for metric, (name, p) in now.items() if metric in made or name in own},
+                vocabulary=vocabulary,
+                data_digest=seal.inputs["data_digest"],
+                taint=seal.inputs["taint"],
+                kept=frozenset(seal.contracts),
+                frozen={
+                    row["metric"]: row["value"]
+                    for row in values
+                    if row["origin"] == FROZEN and row["stratum"] == "all" and row["value"] is not None
+                },
+                tags=dict(run.tags),
+                inputs=dict(run.inputs),
+            )
+        ]
+
+    def _identity(self, seal: ResultSeal, vocabulary: tuple[str, ...], own: tuple[str, ...]) -> Identity:
+        """Fingerprints under the seal's settings, worked out once for all runs that share them."""
+        settings: Mapping[str, str] = seal.inputs["parameters"]
+        key = (seal.protocol, tuple(sorted(settings.items())), vocabulary, own)
+        if key not in self._identities:
+            self._identities[key] = identify(protocol_of(seal.protocol), settings, self._relations, vocabulary, own)
+        return self._identities[key]
+
+    def _missing(self, run: str, protocol: str) -> ResultsMissing:
+        return ResultsMissing(
+            f"run {run!r} has no results under {protocol} as it is defined now",
+            expected="results under the installed definitions",
+            found="results under older definitions, or none",
+            where=str(self._store.path),
+            hint=f"evalframe rescore --store {self._store.path} --run {run}",
+        )
+
+
+def _version(label: str) -> int:
+    return int(label.rpartition("/")[2])
