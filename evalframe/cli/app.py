@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cyclopts import App, Parameter
 
-from evalframe.cli import explain, rescore, runs, sql, store, validate, wisp
+from evalframe.cli import explain, floor, rescore, runs, sql, store, validate, wisp
 from evalframe.cli.version import version
 
 
@@ -29,6 +29,16 @@ COMMANDS: dict[str, Callable[..., object]] = {
 }
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., object]]]] = {
     "wisp": ("WISP wearable-activity windows.", {"score": wisp.score}),
+    "floor": (
+        "EasyCom floor events.",
+        {
+            "evaluate": floor.evaluate,
+            "convert-miniroada": floor.convert_miniroada,
+            "rasterize": floor.rasterize,
+            "audit-sheet": floor.audit_sheet,
+            "freeze": floor.freeze,
+        },
+    ),
     "store": ("Look after a store.", {"verify": store.verify, "gc": store.gc, "withdraw": store.withdraw}),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,15 +119,16 @@ class Evaluated(Rows):
             found["strata"] = table_of([row for one in self.rows for row in one.strata()])
         return found
 
-    def write(self, output: Path, *, force: bool = False) -> list[Path]:
-        """Write the CSV files and then OUT.json, each in one step; the paths."""
+    def paths(self, output: Path) -> list[Path]:
+        """The files that `write` leaves: the CSV files beside OUT.json, and OUT.json."""
         stem = output.name.removesuffix(".json")
-        paths = []
-        for name, table in self.tables().items():
-            paths.append(output.with_name(f"{stem}_{name}.csv"))
-            write_text(paths[-1], drawing.csv(table), force=force)
-        write_text(output, self.to_json(), force=force)
-        return [*paths, output]
+        return [*(output.with_name(f"{stem}_{name}.csv") for name in self.tables()), output]
+
+    def write(self, output: Path, *, force: bool = False) -> None:
+        """Write the CSV files and then OUT.json, each in one step."""
+        texts = [*(drawing.csv(table) for table in self.tables().values()), self.to_json()]
+        for path, text in zip(self.paths(output), texts, strict=True):
+            write_text(path, text, force=force)
 
 
 def evaluate(
@@ -150,6 +151,7 @@ def evaluate(
     output: Path | None = None,
     store: Path | str | None = None,
     run_prefix: str | None = None,
+    run_id: str | None = None,
     tags: Mapping[str, str] | None = None,
     settings: Mapping[str, str] | None = None,
     relations: Path | None = None,
@@ -192,7 +194,7 @@ def evaluate(
         {**(tags or {}), **({"calibration_provenance": calibration_provenance} if calibration_provenance else {})},
     )
     targets = question.targets()
-    ids = {name: f"{run_prefix}/{name}" if run_prefix else name for name in folders}
+    ids = _run_ids(folders, run_prefix, run_id)
     asked = tuple(ask(question, targets, name, ids[name], where) for name, where in folders.items())
     opened = None if store is None else Store.open(store, create=True)
     scored = tuple(
@@ -219,9 +221,24 @@ def evaluate(
         tuple(
             text
             for a, s in zip(asked, scored, strict=True)
-            for text in timelines(a.name, s.relations["floor_events"], targets, a.sets, print_event_timelines)
+            for text in timelines(a.name, s.relations["floor_events"], a.run.tables, print_event_timelines)
         ),
     )
     if output is not None:
         result.write(output, force=force)
     return result
+
+
+def _run_ids(names: Collection[str], prefix: str | None, run_id: str | None) -> dict[str, str]:
+    """The id in a store of each named run: its name, below `prefix` if there is one."""
+    if run_id is not None:
+        if len(names) > 1 or prefix:
+            raise UsageError(
+                "--run-id names one run",
+                expected="one --run and no --run-prefix",
+                found=f"{len(names)} runs" + (f" and prefix {prefix}" if prefix else ""),
+                where="--run-id",
+                hint="--run-prefix P  # run ids become P/NAME",
+            )
+        return dict.fromkeys(names, run_id)
+    return {name: f"{prefix}/{name}" if prefix else name for name in names}

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from evalframe.errors import TurnsRefused, UsageError
 from evalframe.protocols.easycom_floor import PRE_BOUNDARY
 from evalframe.protocols.easycom_floor.times import microseconds
+from evalframe.sources import floor_raster
 from evalframe.sources.floor_miniroada import read_miniroada
-from evalframe.sources.floor_raster import RULES, Raster, Rule, rasterize
+from evalframe.sources.floor_raster import RULES, Raster, Rule
 from evalframe.sources.floor_sessions import files_of, session_files
 from evalframe.sources.floor_targets import read_targets
 from evalframe.sources.floor_turns import Speech, merged, most_speech, read_easycom, read_rttm
@@ -58,7 +59,7 @@ def convert_miniroada(
     return Written(pa.Table.from_pylist(rows))
 
 
-def rasterize_turns(
+def rasterize(
     turns: Sequence[Path | str],
     *,
     wearer: str,
@@ -130,7 +131,7 @@ def _raster(speech: Speech, wearer: str, row_us: int, rule: Rule) -> Raster:
             where="--wearer",
             hint=f"--wearer {MOST_SPEECH}",
         )
-    return rasterize(speech, most_speech(speech.turns) if wearer == MOST_SPEECH else wearer, row_us, rule)
+    return floor_raster.rasterize(speech, most_speech(speech.turns) if wearer == MOST_SPEECH else wearer, row_us, rule)
 
 
 def _segments(rasters: Sequence[Raster]) -> pa.Table:

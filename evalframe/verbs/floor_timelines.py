@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import groupby
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 
 from evalframe.errors import printable
-from evalframe.sources.floor_forecasts import RunFolder
-from evalframe.sources.floor_targets import Targets
 
 BEFORE = 3
 """Rows shown before the decision."""
@@ -20,81 +18,92 @@ BEFORE = 3
 Event = dict[str, Any]
 
 
-def timelines(run: str, events: pa.Table, targets: Targets, sets: Mapping[str, RunFolder], n: int) -> list[str]:
-    """The first `n` evaluated candidates of each kind, in the order of sessions and rows."""
+def timelines(run: str, events: pa.Table, tables: Mapping[str, pa.Table], n: int) -> list[str]:
+    """The first `n` evaluated candidates of each kind, in the order of sessions and rows. tables: those of the run."""
     if n <= 0:
         return []
-    texts = []
-    for kind in ("response", "yield"):
-        for candidate in candidates(events, kind)[:n]:
-            texts.append(timeline(run, candidate, *tracks(candidate[0], targets, sets)))
-    return texts
-
-
-def candidates(events: pa.Table, kind: str | None = None) -> list[list[Event]]:
-    """The evaluated candidates (of one kind), each as its events by horizon, in the order of sessions and rows."""
-    rows = [r for r in events.to_pylist() if r["role"] == "evaluation" and kind in (None, r["kind"])]
-    rows.sort(key=lambda r: (r["session"], r["boundary_row"], r["kind"], r["horizon_steps"]))
-    return [list(some) for _, some in groupby(rows, key=lambda r: (r["session"], r["boundary_row"], r["kind"]))]
-
-
-def tracks(
-    event: Event, targets: Targets, sets: Mapping[str, RunFolder]
-) -> tuple[NDArray[np.bool_], list[float | None], int]:
-    """The session's activity, p(wearer) per step made at the decision row (None: not valid), the segment's last row."""
-    session = targets.sessions[event["session"]]
-    (forecasts,) = (f for f in sets["run"].forecasts if f.session.name == session.name)
-    row = event["decision_row"]
-    steps = [
-        float(p) if usable else None
-        for p, usable in zip(forecasts.p_wearer[row].tolist(), forecasts.usable[row].tolist(), strict=True)
+    tracks = Tracks(tables)
+    found = candidates(events)
+    return [
+        timeline(run, one, tracks)
+        for kind in ("response", "yield")
+        for one in [one for one in found if one[0]["kind"] == kind][:n]
     ]
-    (last,) = (s.last for s in session.segments if s.first == event["segment_first_row"])
-    return session.activity, steps, last
 
 
-def timeline(
-    run: str, horizons: list[Event], activity: NDArray[np.bool_], p_wearer: list[float | None], last_row: int
-) -> str:
-    """The text of one candidate. horizons: its events in order. activity: bool [T, 2], wearer and others.
+def candidates(events: pa.Table) -> list[list[Event]]:
+    """The evaluated candidates of `floor_events`, each as its events by horizon, in the order of sessions and rows."""
+    rows = events.filter(pc.equal(events["role"], "evaluation")).to_pylist()
+    rows.sort(key=lambda r: (r["session"], r["boundary_row"], r["horizon_steps"]))
+    return [list(some) for _, some in groupby(rows, key=lambda r: (r["session"], r["boundary_row"]))]
+
+
+class Tracks:
+    """What was said and what was foreseen, looked up in the contracted tables of one run."""
+
+    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
+        self._tables = tables
+        self._activity = cache(self._read_activity)
+
+    def speaks(self, event: Event, row: int) -> tuple[bool, bool]:
+        """Whether the others and the wearer speak in a row of the event's session."""
+        others, wearer = self._activity(event["session_index"])
+        return others[row], wearer[row]
+
+    def forecasts(self, event: Event) -> list[float | None]:
+        """p(wearer) of the rows after the decision, as foreseen there; None where the forecast is not valid."""
+        found = self._rows("floor_forecasts", event["session_index"], row=event["decision_row"], forecast_set="run")
+        return [
+            p if valid else None
+            for p, valid in zip(found["p_wearer"][0].as_py(), found["valid"][0].as_py(), strict=True)
+        ]
+
+    def last_row(self, event: Event) -> int:
+        """The last row of the event's segment."""
+        found = self._rows("floor_segments", event["session_index"], first_row=event["segment_first_row"])
+        return int(found["first_row"][0].as_py() + found["n_rows"][0].as_py() - 1)
+
+    def _read_activity(self, session_index: int) -> tuple[list[bool], list[bool]]:
+        rows = self._rows("floor_activity", session_index).sort_by("row")
+        return rows["others"].to_pylist(), rows["wearer"].to_pylist()
+
+    def _rows(self, name: str, session_index: int, **wanted: object) -> pa.Table:
+        table = self._tables[name]
+        for column, value in {"session_index": session_index, **wanted}.items():
+            table = table.filter(pc.equal(table[column], pa.scalar(value, table.schema.field(column).type)))
+        return table
+
+
+def timeline(run: str, horizons: list[Event], tracks: Tracks) -> str:
+    """The text of one candidate, given as its events by horizon.
 
     B is the boundary, D the decision row, R the wearer's outcome, C/excluded the competing boundary. `score` is that of
     the step alone; `event` is how the horizon that ends in this row was counted, with the score of its whole path.
     """
     event = horizons[0]
-    decision, first = event["decision_row"], event["segment_first_row"]
-    shown = range(max(first, decision - BEFORE), min(last_row, decision + len(horizons)) + 1)
-    head = (
-        f"{printable(run)}  {printable(event['session'])}  {event['kind']}  boundary row {event['boundary_row']}"
-        f"  {event['decision_timing']}"
-    )
-    lines = [head, "     row  others  wearer  marks       step   score  valid  event"]
-    lines += [_line(row, event, horizons, activity, p_wearer) for row in shown]
-    if last_row < decision + len(horizons):
-        lines.append(f"     the recording ends with row {last_row}")
-    lines += [
-        f"     horizon {h['horizon_s']:g} s ends after the recording: {_counted(h)}"
-        for h in horizons
-        if decision + h["horizon_steps"] > last_row
+    decision, last = event["decision_row"], tracks.last_row(event)
+    forecasts = tracks.forecasts(event)
+    names = "  ".join(printable(text) for text in (run, event["session"]))
+    lines = [
+        f"{names}  {event['kind']}  boundary row {event['boundary_row']}  {event['decision_timing']}",
+        "     row  others  wearer  marks       step   score  valid  event",
     ]
+    first = max(event["segment_first_row"], decision - BEFORE)
+    for row in range(first, min(last, decision + len(horizons)) + 1):
+        bits = "".join(f"{'#' if speaks else '.':>8}" for speaks in tracks.speaks(event, row))
+        line = f"{row:>8}{bits}  {' '.join(_marks(row, event)):<10}"
+        if row > decision:
+            line += f"  {_step(row - decision, event['kind'], forecasts)}  {_counted(horizons[row - decision - 1])}"
+        lines.append(line.rstrip())
+    if decision + len(horizons) > last:
+        lines.append(f"     the recording ends with row {last}")
+    for horizon in horizons:
+        if horizon["truncated"]:
+            lines.append(f"     horizon {horizon['horizon_s']:g} s runs past it: {_counted(horizon)}")
     return "\n".join(lines)
 
 
-def _line(
-    row: int, event: Event, horizons: list[Event], activity: NDArray[np.bool_], p_wearer: list[float | None]
-) -> str:
-    marks = " ".join(_marks(row, event))
-    tracks = "".join(f"{'#' if speaks else '.':>8}" for speaks in (activity[row][1], activity[row][0]))
-    step = row - event["decision_row"]
-    if step < 1:
-        return f"{row:>8}{tracks}  {marks}".rstrip()
-    p = p_wearer[step - 1]
-    score = None if p is None else p if event["kind"] == "response" else 1 - p
-    shown = f"{step:>4}  {'' if score is None else f'{score:.4f}':>6}  {'no' if p is None else 'yes':>5}"
-    return f"{row:>8}{tracks}  {marks:<10}  {shown}  {_counted(horizons[step - 1])}".rstrip()
-
-
-def _marks(row: int, event: Event) -> Iterable[str]:
+def _marks(row: int, event: Event) -> Iterator[str]:
     competing, transition = event["competing_row"], event["transition_row"]
     if row == event["boundary_row"]:
         yield "B"
@@ -104,6 +113,13 @@ def _marks(row: int, event: Event) -> Iterable[str]:
         yield "R"
     if row == competing:
         yield "C/excluded"
+
+
+def _step(step: int, kind: str, forecasts: list[float | None]) -> str:
+    p = forecasts[step - 1]
+    if p is None:
+        return f"{step:>4}  {'':>6}     no"
+    return f"{step:>4}  {p if kind == 'response' else 1 - p:>6.4f}    yes"
 
 
 def _counted(horizon: Event) -> str:
