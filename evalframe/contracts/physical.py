@@ -69,11 +69,12 @@ def duckdb_type(name: str) -> str:
 
 
 def polars_type(name: str) -> pl.DataType:
-    """The type in Polars, which has no map: there it is a list of (key, value)."""
+    """The type in Polars; before Polars 2 a map is a list of (key, value) there."""
     import polars as pl
 
     if name == MAP:
-        return pl.List(pl.Struct({"key": pl.String(), "value": pl.String()}))
+        pairs: pl.DataType = pl.List(pl.Struct({"key": pl.String(), "value": pl.String()}))
+        return pl.Map(pl.String(), pl.String()) if hasattr(pl, "Map") else pairs
     inner = element(name)
     if inner:
         return pl.List(polars_type(inner))

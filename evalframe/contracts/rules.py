@@ -24,7 +24,7 @@ RULES = {
     "undeclared_column": "no other column is there",
     "repeated_column": "no column is there twice",
     "wrong_type": "values are of the declared type; text is never read as a number, nor a number as text",
-    "null": "a required column, and a list that requires its elements, holds no null",
+    "null": "no null in a required column, in a map, or in a list that requires its elements",
     "not_finite": "numbers are neither NaN nor infinite",
     "out_of_range": "numbers lie between minimum and maximum, both included",
     "not_in_set": "values belong to the closed set",
