@@ -102,12 +102,20 @@ def cells_of(
     request: Request,
     protocol: Protocol,
 ) -> Iterator[Cell]:
-    """Every cell of a metric that was asked for and that any run of `pairs` has; at least one for each stratum."""
+    """Every cell of a metric that was asked for and that any run of `pairs` has.
+
+    A stratum asked for by name in which there is none gives its bare cell; so does a metric that has no cell at all.
+    """
     runs = [side.run_id for pair in pairs for side in pair]
     known = sorted({cell for run in runs for cell in measured.points[run].get(relation.name, {})}, key=_order)
+    found = 0
     for stratum in strata_of(request, protocol):
         inside = [cell for cell in known if cell.stratum == stratum and _asked_for(cell, request, protocol)]
-        yield from inside or [Cell(stratum)]
+        bare = [Cell(stratum)] if request.strata else []
+        yield from inside or bare
+        found += len(inside or bare)
+    if not found:
+        yield Cell(protocol.primary_stratum)
 
 
 def _asked_for(cell: Cell, request: Request, protocol: Protocol) -> bool:

@@ -68,6 +68,7 @@ class SampledState:
         self._integer = {name: pa.types.is_integer(table.schema.field(name).type) for name in merge}
         self._values = {name: _floats(table[name]) for name in merge}
         first, code = _distinct([table[name] for name in keys], len(table))
+        self.key_names = tuple(keys)
         self._keys = pa.table({name: _compact(table[name].take(first)) for name in keys})
         self.keys = len(first)
         units = len(runs) * len(clusters)

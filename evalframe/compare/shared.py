@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from evalframe.relations import Catalogue
     from evalframe.store import Store
 
-_SAME = ("item_id", "label", "cluster_id", "stratum")
+_SAME = ("item_id", "label", "cluster_id")
+"""Two rows are one item when these agree; which strata an item is in may be known to one side only."""
 _SEPARATOR = pa.scalar("\x1f", pa.large_string())
 
 
@@ -29,7 +30,7 @@ _SEPARATOR = pa.scalar("\x1f", pa.large_string())
 class SharedItems:
     """The tables of both runs with their shared items only, or why there are none.
 
-    n_shared items stand on both sides with one label, cluster and stratum; the others of each side are left out.
+    n_shared items stand on both sides with one label and cluster; the others of each side are left out.
     """
 
     baseline_run: str
@@ -92,7 +93,7 @@ class SharedItems:
 
 
 def _names(items: pa.Table) -> pa.ChunkedArray:
-    """One text per item that two runs share exactly when its identity, label, cluster and stratum are the same."""
+    """One text per item that two runs share exactly when its identity, label and cluster are the same."""
     # Lengths come first, so that no two items are written alike.
     parts = []
     for column in _SAME:

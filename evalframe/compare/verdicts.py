@@ -85,7 +85,9 @@ def metric_refusal(
         if point is None or relation.name not in side.prints
     ]
     if lacking or first is None or second is None:
-        return refuse("metric_absent", f"no value for {' and '.join(lacking)}")
+        known = all(relation.name in side.prints for side in (baseline, candidate))
+        reason = "unsupported_stratum" if known and first is None and second is None else "metric_absent"
+        return refuse(reason, f"no value for {' and '.join(lacking)}")
     prints = (baseline.prints[relation.name], candidate.prints[relation.name])
     if prints[0] != prints[1]:
         return refuse("fingerprint_differs", f"{prints[0]} against {prints[1]}")

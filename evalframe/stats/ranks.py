@@ -95,12 +95,61 @@ def coverage_at_error(groups: ScoreGroups, weights: Counts, budget: Fraction) ->
 
 
 def area_under_risk_coverage(groups: ScoreGroups, weights: Counts) -> Floats:
-    """AURC: sum over groups of items added x error rate after the group, over all items. `marked` are errors."""
+    """AURC: sum over groups of items added x error rate after the group, over all items. `marked` are errors.
+
+    Undefined where no item has a score.
+    """
     area, seen = np.zeros(len(weights)), np.zeros(len(weights))
     for block in _cumulative(groups, weights, _every_group(groups)):
         area += np.einsum("bs,bs->b", np.diff(block.total, prepend=seen[:, None]), block.marked_share())
         seen = block.total[:, -1]
-    return _divide(area, _items(groups, weights))
+    return _divide(np.where(seen > 0, area, np.nan), _items(groups, weights))
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Items accepted from the top, those of them that are marked, and all items: [b] each."""
+
+    total: Floats
+    marked: Floats
+    items: Floats
+
+    def coverage(self) -> Floats:
+        """Accepted / items."""
+        return _divide(np.where(self.total > 0, self.total, np.nan), self.items)
+
+    def unmarked_share(self) -> Floats:
+        """Share of the accepted that is not marked: accuracy where `marked` are errors."""
+        return _divide(self.total - self.marked, self.total)
+
+
+def most_confident(groups: ScoreGroups, weights: Counts, fraction: Fraction) -> Accepted:
+    """The items whose score reaches the max(1, ceil(fraction x items))-th largest, or the smallest where fewer rank."""
+    items = _items(groups, weights)
+    ranked = items - weights.astype(np.float64) @ groups.unranked
+    place = np.maximum(np.ceil(items * fraction.numerator / fraction.denominator), 1.0)
+    place = np.minimum(place, ranked)
+    total, marked = np.zeros(len(weights)), np.zeros(len(weights))
+    for block in _cumulative(groups, weights, _every_group(groups)):
+        reached = (block.total >= place[:, None]) & (total < place)[:, None]
+        first = reached.argmax(axis=1)
+        here = reached.any(axis=1) & (total < place)
+        rows = np.flatnonzero(here)
+        total[rows], marked[rows] = block.total[rows, first[rows]], block.marked[rows, first[rows]]
+    return Accepted(total, marked, items)
+
+
+def marked_in_top(groups: ScoreGroups, weights: Counts, k: int) -> Floats:
+    """Marked items among the top `k`, a tied group at the cut giving its share; NaN with fewer than k items."""
+    found, above = np.zeros(len(weights)), np.zeros(len(weights))
+    marked = np.zeros(len(weights))
+    for block in _cumulative(groups, weights, _every_group(groups)):
+        size = np.diff(block.total, prepend=above[:, None])
+        hits = np.diff(block.marked, prepend=marked[:, None])
+        places = np.clip(k - (block.total - size), 0.0, size)
+        found += (hits * places / np.maximum(size, 1.0)).sum(axis=1)
+        above, marked = block.total[:, -1], block.marked[:, -1]
+    return np.where(above >= k, found, np.nan)
 
 
 @dataclass(frozen=True, slots=True)

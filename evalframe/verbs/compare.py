@@ -213,14 +213,13 @@ def _metrics(known: Catalogue, rules: Protocol, sides: Any) -> tuple[str, ...]:
 
 
 def _asked(known: Catalogue, request: Request, every: Sequence[str], rules: Protocol) -> tuple[str, ...]:
-    """Relations of the metrics asked for by published name, with those of the gates; all of them by default.
+    """Relations of the metrics asked for by published name; by default all that are not secondary. Gates add theirs.
 
     A metric that the protocol has and no run does stays: its row says that it is absent.
     """
-    if not request.metrics:
-        return tuple(every)
     names = {known[metric].published: metric for metric in (*rules.metrics, *every)}
-    wanted = tuple(dict.fromkeys((*request.metrics, *(gate.metric for gate in request.gates))))
+    default = tuple(known[metric].published for metric in every if metric not in rules.secondary)
+    wanted = tuple(dict.fromkeys((*(request.metrics or default), *(gate.metric for gate in request.gates))))
     if missing := [name for name in wanted if name not in names]:
         raise UnknownName(
             f"{rules.label} has no metric {missing[0]!r}",

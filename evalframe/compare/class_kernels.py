@@ -1,0 +1,55 @@
+"""Kernels of the window classification metrics: class counts of all weightings in one matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.compute as pc
+
+from evalframe.stats import confusion
+
+if TYPE_CHECKING:
+    from evalframe.compare.cells import Cell
+    from evalframe.compare.kernels import Kernel, Sample, Values, Weights
+
+_STATE = "class_counts_by_cluster"
+
+
+class _Counts:
+    """Counts per class under weights, worked out once for all metrics that ask about the same weights."""
+
+    def __init__(self, sample: Sample, stratum: str) -> None:
+        state = sample.states[_STATE]
+        classes = len(sample.dimensions["class_vocabulary"])
+        inside = np.asarray(pc.equal(state.key_column("stratum"), stratum))
+        place = (state.rows.unit * classes + np.asarray(state.key_column("class_index"), dtype=np.int64))[inside]
+        items = state.column("items")
+        counted = items - state.column("failed") if sample.parameters["failed"] == "excluded" else items
+        tables = [
+            np.bincount(place, column[inside], minlength=state.rows.units * classes).reshape(-1, classes)
+            for column in (counted, state.column("hits"), state.column("predicted"))
+        ]
+        self._table = np.hstack(tables).astype(np.float64)
+        self._latest: tuple[Weights, confusion.ClassCounts] | None = None
+
+    def under(self, weights: Weights) -> confusion.ClassCounts:
+        if self._latest is None or self._latest[0] is not weights:
+            support, hits, predicted = np.split(weights.astype(np.float64) @ self._table, 3, axis=1)
+            self._latest = (weights, confusion.ClassCounts(support, hits, predicted))
+        return self._latest[1]
+
+
+def _class_wise(metric: Callable[[confusion.ClassCounts], Values], sample: Sample, cell: Cell) -> Kernel:
+    counts = sample.shared((_STATE, cell.stratum), lambda: _Counts(sample, cell.stratum))
+    return lambda weights: metric(counts.under(weights))
+
+
+CLASS_WISE: Mapping[str, Callable[[Sample, Cell], Kernel]] = {
+    "accuracy": partial(_class_wise, confusion.accuracy),
+    "macro_f1": partial(_class_wise, confusion.macro_f1),
+    "balanced_accuracy": partial(_class_wise, confusion.balanced_accuracy),
+    "worst_class_f1": partial(_class_wise, confusion.worst_class_f1),
+}
