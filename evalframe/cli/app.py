@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cyclopts import App, Parameter
 
-from evalframe.cli import explain, floor, rescore, runs, sql, store, validate, wisp
+from evalframe.cli import compare, explain, floor, rescore, robometer, runs, sql, store, validate, wisp
 from evalframe.cli.version import version
 
 
@@ -23,6 +23,7 @@ def _app(name: str, help: str) -> App:
 COMMANDS: dict[str, Callable[..., object]] = {
     "explain": explain.explain,
     "validate": validate.validate,
+    "compare": compare.compare,
     "runs": runs.runs,
     "sql": sql.sql,
     "rescore": rescore.rescore,
@@ -37,6 +38,15 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., object]]]] = {
             "rasterize": floor.rasterize,
             "audit-sheet": floor.audit_sheet,
             "freeze": floor.freeze,
+        },
+    ),
+    "robometer": (
+        "Robometer progress, failure detection and filtering.",
+        {
+            "evaluate": robometer.evaluate,
+            "score": robometer.score,
+            "compare-manifests": robometer.compare_manifests,
+            "import": robometer.import_,
         },
     ),
     "store": ("Look after a store.", {"verify": store.verify, "gc": store.gc, "withdraw": store.withdraw}),

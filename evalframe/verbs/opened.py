@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -17,6 +17,7 @@ from evalframe.verbs.outputs import write_bytes
 from evalframe.verbs.results import Rows
 
 if TYPE_CHECKING:
+    from evalframe.verbs.compare import Comparison
     from evalframe.verbs.explanations import Explanation
 
 
@@ -66,6 +67,12 @@ class Store:
         from evalframe.verbs.sql import ask
 
         return Answer(ask(self.folder, query))
+
+    def compare(self, baseline: str, candidates: Sequence[str] | str, **options: Any) -> Comparison:
+        """Compare runs with a baseline; the options are those of `evalframe.verbs.compare.compare`."""
+        from evalframe.verbs.compare import compare
+
+        return compare(self.folder, baseline, [candidates] if isinstance(candidates, str) else candidates, **options)
 
     def explain(self, name: str, *, run: str | None = None, steps: bool = False) -> Explanation:
         """What a metric, protocol or table means; with `steps`, the rows of every relation on `run`."""
