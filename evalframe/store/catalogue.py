@@ -1,10 +1,10 @@
-"""`.catalogue/`: segments, each a compaction of many seals and of the rows they seal. Always rebuildable.
+"""`.catalogue/`: segments, each a compaction of many seals of one kind and of the rows they seal. Always rebuildable.
 
-    .catalogue/<token>/segment.json       which seals it covers, which files it has; written last, carries its digest
-    .catalogue/<token>/<table>-<n>.parquet
+    .catalogue/<kind>-<token>/segment.json       which seals it covers, which files it has; written last
+    .catalogue/<kind>-<token>/<table>-<n>.parquet
 
 A segment counts only while every seal it covers is there and none of their runs is withdrawn, its files are as it
-says, and the contracts of its tables have not changed. Seal names carry digests, so comparing names compares contents.
+says, and the contract of its table has not changed. Seal names carry digests, so comparing names compares contents.
 What no segment covers is read from the seals themselves: a segment saves time and decides nothing.
 """
 
@@ -15,9 +15,10 @@ import json
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
+from evalframe.store import layout
 from evalframe.store.files import LocalFiles
 from evalframe.store.layout import CATALOGUE
 
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
 FORMAT = "evalframe-segment/1"
 MANIFEST, SUPERSEDED = "segment.json", "superseded.json"
-COMPACTED = ("runs", "metric_values", "comparisons")
-INDEX = "sealed_files"
-"""The table of a segment that lists what its seals list, so that no seal need be opened."""
+COMPACTED = {layout.RUNS: "runs", layout.RESULTS: "metric_values", layout.RECORDS: "comparisons"}
+"""The table of each kind whose rows a segment holds."""
+
+SEALS_INDEX, FILES_INDEX = "seals", "sealed_files"
+"""Tables of a segment that say what its seals say, so that no seal need be opened."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class Part:
     """One Parquet file of a segment.
 
     covers: positions, in the segment's seals, of those whose rows of `table` it holds. fingerprint: the protocol
-    fingerprint of all of them, or None. changed_ns: its time when it was written, which spares reading it to see
-    whether it changed.
+    fingerprint of all of them, or None. meaning: digest of the table's contract, "" for an index. changed_ns: its time
+    when it was written, which spares reading it to see whether it changed.
     """
 
     table: str
@@ -46,6 +49,7 @@ class Part:
     size: int
     changed_ns: int
     sha256: str
+    meaning: str
     fingerprint: str | None
     covers: tuple[int, ...]
 
@@ -58,8 +62,6 @@ class Segment:
     seals: tuple[str, ...]
     parts: tuple[Part, ...]
     concerns: Mapping[str, list[str]]
-    contracts: Mapping[str, str]
-    format: str = FORMAT
     _intact: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -70,6 +72,10 @@ class Segment:
     def of(self, table: str) -> list[Part]:
         """The parts that hold a table."""
         return [part for part in self.parts if part.table == table]
+
+    def means_the_same(self) -> bool:
+        """Whether the contracts of its rows are those installed."""
+        return all(not part.meaning or part.meaning == meaning(part.table) for part in self.parts)
 
     def intact(self, files: LocalFiles) -> bool:
         """Whether all files are as the manifest says. One whose time alone differs, after a copy say, is hashed."""
@@ -87,17 +93,19 @@ class Segment:
         return self._intact[path]
 
 
+@cache
+def meaning(table: str) -> str:
+    """64 hex over what a contract says of the meaning of its columns."""
+    from evalframe.contracts import contract
+    from evalframe.identity import canonical_json, sha256_text
+
+    return sha256_text(canonical_json(contract(table).semantics()))
+
+
 def packed(segment: Segment) -> bytes:
     """The bytes of a segment's manifest: its digest on the first line, then JSON."""
-    body = json.dumps(
-        {
-            "format": segment.format,
-            "contracts": dict(segment.contracts),
-            "concerns": dict(segment.concerns),
-            "seals": segment.seals,
-            "parts": [vars(part) for part in segment.parts],
-        }
-    ).encode("ascii")
+    facts = {"format": FORMAT, "concerns": dict(segment.concerns), "seals": segment.seals}
+    body = json.dumps({**facts, "parts": [vars(part) for part in segment.parts]}).encode("ascii")
     return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
@@ -110,17 +118,7 @@ def unpacked(content: bytes, folder: str) -> Segment | None:
     if facts["format"] != FORMAT:
         return None
     parts = tuple(Part(**{**part, "covers": tuple(part["covers"])}) for part in facts["parts"])
-    return Segment(folder, tuple(facts["seals"]), parts, facts["concerns"], facts["contracts"])
-
-
-def column_meanings() -> dict[str, str]:
-    """What a segment depends on besides the seals: the meaning of the columns of its tables."""
-    from evalframe.contracts import contract
-
-    return {
-        table: hashlib.sha256(json.dumps(contract(table).semantics(), sort_keys=True).encode()).hexdigest()
-        for table in COMPACTED
-    }
+    return Segment(folder, tuple(facts["seals"]), parts, facts["concerns"])
 
 
 class Catalogue:
@@ -129,52 +127,60 @@ class Catalogue:
     def __init__(self, files: LocalFiles) -> None:
         self.files = files
         self._read: dict[str, Segment] = {}
-        self._tables: dict[tuple[str, str], list[pa.Table]] = {}
+        self._tables: dict[tuple[str, str], pa.Table] = {}
 
-    def segments(self) -> list[Segment]:
-        """Every readable manifest, whether it counts or not."""
+    def segments(self, kind: str) -> list[Segment]:
+        """Every readable manifest over seals of a kind, whether it counts or not."""
         found = []
         for name in self.files.names(CATALOGUE):
-            folder = f"{CATALOGUE}/{name}"
-            if self.files.stat(f"{folder}/{MANIFEST}") is None:
-                self._read.pop(folder, None)
-                continue
-            if folder not in self._read:
-                try:
-                    segment = unpacked(self.files.read(f"{folder}/{MANIFEST}"), folder)
-                except FileNotFoundError:  # superseded in the meantime
-                    continue
-                if segment is None:
-                    continue
-                self._read[folder] = segment
-            found.append(self._read[folder])
+            if name.startswith(f"{kind}-") and (segment := self._segment(f"{CATALOGUE}/{name}")) is not None:
+                found.append(segment)
         return found
 
-    def tables(self, segment: Segment, table: str) -> list[pa.Table]:
-        """The rows that a segment holds of one of its small tables: INDEX or `runs`. Kept once read."""
+    def _segment(self, folder: str) -> Segment | None:
+        if self.files.stat(f"{folder}/{MANIFEST}") is None:
+            self._forget(folder)
+            return None
+        if folder not in self._read:
+            try:
+                segment = unpacked(self.files.read(f"{folder}/{MANIFEST}"), folder)
+            except FileNotFoundError:  # superseded in the meantime
+                return None
+            if segment is None:
+                return None
+            self._read[folder] = segment
+        return self._read[folder]
+
+    def _forget(self, folder: str) -> None:
+        self._read.pop(folder, None)
+        self._tables = {key: table for key, table in self._tables.items() if key[0] != folder}
+
+    def table(self, segment: Segment, table: str) -> pa.Table:
+        """The rows that a segment holds of one of its small tables: an index or `runs`. Kept once read."""
+        import pyarrow as pa
+
         from evalframe.contracts import contract
         from evalframe.store import parquet
         from evalframe.store.tables import INDEX_SCHEMA
 
         key = (segment.folder, table)
         if key not in self._tables:
-            schema = INDEX_SCHEMA if table == INDEX else contract(table).arrow_schema()
+            schema = INDEX_SCHEMA if table in (SEALS_INDEX, FILES_INDEX) else contract(table).arrow_schema()
             paths = [self.files.path(f"{segment.folder}/{part.path}") for part in segment.of(table)]
-            self._tables[key] = [parquet.read(path, schema, self.files.root) for path in paths]
+            whole = [parquet.read(path, schema, self.files.root) for path in paths]
+            self._tables[key] = pa.concat_tables([schema.empty_table(), *whole])
         return self._tables[key]
 
-    def usable(self, visible: AbstractSet[str]) -> list[Segment]:
-        """Segments that count where the seals `visible` are all there are, no two covering the same, largest first."""
+    def usable(self, kind: str, there: AbstractSet[str]) -> list[Segment]:
+        """Segments that count where the seals `there` are all of the kind, no two covering the same, largest first."""
         chosen: list[Segment] = []
         taken: set[str] = set()
-        segments = self.segments()
-        meanings = column_meanings() if segments else {}
-        for segment in sorted(segments, key=lambda each: (-len(each.seals), each.folder)):
+        for segment in sorted(self.segments(kind), key=lambda each: (-len(each.seals), each.folder)):
             if (
-                segment.contracts == meanings
-                and segment.covered <= visible
+                segment.covered <= there
                 and taken.isdisjoint(segment.covered)
                 and segment.intact(self.files)
+                and segment.means_the_same()
             ):
                 chosen.append(segment)
                 taken |= segment.covered

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from evalframe.store import faults, layout, locks
-from evalframe.store.catalogue import SUPERSEDED, Catalogue
+from evalframe.store.catalogue import COMPACTED, SUPERSEDED, Catalogue
 from evalframe.store.files import LocalFiles, reported
 from evalframe.store.journal import NAMED, STAGED, UNNAMED, is_alive, writers
 from evalframe.store.layout import CATALOGUE, SEALS, WRITERS
@@ -46,7 +46,8 @@ def _garbage(ledger: Ledger) -> list[str]:
     journals = writers(files)  # after the walk: who began later made none of these files
     sealed = _sealed(ledger)  # after the journals: who is done by now has sealed
     living = [writer for writer in journals if writer.alive]
-    read = {segment.folder for segment in Snapshot(ledger, Catalogue(files)).segments}
+    snapshot = Snapshot(ledger, Catalogue(files))
+    read = {segment.folder for kind in COMPACTED for segment in snapshot.segments(kind)}
     garbage = []
     for path in there:
         room = path.partition("/")[0]

@@ -1,7 +1,7 @@
 """Makes the segments of `.catalogue/`. Only one process at a time does; the others read beside it.
 
-Small segments are merged as their number grows, so that there are at most some ten; every row is read from the sealed
-files, whose digests are checked on the way, never from an older segment.
+Small segments are merged as their number grows. Every row is read from the sealed files, whose digests are checked on
+the way, never from an older segment.
 """
 
 from __future__ import annotations
@@ -18,44 +18,57 @@ from numpy.typing import NDArray
 from evalframe.contracts import Contract, contract
 from evalframe.errors import StoreCorrupt
 from evalframe.store import faults, layout, locks, parquet
-from evalframe.store.catalogue import COMPACTED, INDEX, MANIFEST, Catalogue, Part, Segment, column_meanings, packed
+from evalframe.store.catalogue import (
+    COMPACTED,
+    FILES_INDEX,
+    MANIFEST,
+    SEALS_INDEX,
+    Catalogue,
+    Part,
+    Segment,
+    meaning,
+    packed,
+)
 from evalframe.store.files import LocalFiles, reported
 from evalframe.store.journal import Journal
 from evalframe.store.layout import CATALOGUE
 from evalframe.store.seals import RecordSeal, ResultSeal, RunSeal, Seal, SealedFile
 from evalframe.store.snapshot import Snapshot
-from evalframe.store.tables import INDEX_SCHEMA, entries, index, runs_table
+from evalframe.store.tables import INDEX_SCHEMA, files_index, runs_table, seals_index
 
 SEGMENT_SEALS = 1 << 14
-PART_ROWS = 1 << 19
+PART_ROWS = 1 << 21
 FAN_OUT = 8
+_JOINED = 100
 
 
-def compact(snapshot: Snapshot, catalogue: Catalogue) -> int:
-    """Cover the seals that no segment covers, merging small segments. Returns how many seals were newly covered:
-    none when another process is at it.
+def compact(snapshot: Snapshot, catalogue: Catalogue, kind: str, limit: int | None = None) -> int:
+    """Cover the seals of a kind that no segment covers, or the first `limit` of them, and merge small segments.
 
-    Raises StoreError when the disk does, StoreCorrupt when a sealed file is not as sealed; then no segment is added.
+    Returns how many seals were newly covered: none when another process is at it. Raises StoreError when the disk
+    does, StoreCorrupt when a sealed file is not as sealed; then no segment is added.
     """
     files = snapshot.files
-    fresh = snapshot.uncovered
+    fresh = snapshot.uncovered(kind)[:limit]
     with reported("compacting", files.root):
         files.path(CATALOGUE).mkdir(exist_ok=True)
         with locks.exclusive(files.path(f"{CATALOGUE}/lock"), wait=False) as held:
             if held is False or not fresh:
                 return 0
-            merged = _mergeable(snapshot.segments, len(fresh))
+            merged = _mergeable(snapshot.segments(kind), len(fresh))
             names = sorted({*fresh, *(name for segment in merged for name in segment.seals)})
             with Journal(files, [f"{CATALOGUE}/"]) as journal:
-                for number, group in enumerate(_groups(names)):
-                    folder = f"{CATALOGUE}/{journal.token}-{number}"
-                    segment = build(snapshot, folder, group)
-                    files.write(journal.staged, packed(segment))
-                    faults.reach("compaction.before_rename")
-                    files.publish(journal.staged, f"{folder}/{MANIFEST}")
-                    faults.reach("compaction.after_rename")
-            catalogue.supersede(_outdated(snapshot, catalogue))
+                for start in range(0, len(names), SEGMENT_SEALS):
+                    folder = f"{CATALOGUE}/{kind}-{journal.token}{start or ''}"
+                    _add(snapshot, journal, folder, names[start : start + SEGMENT_SEALS])
+            supersede(snapshot, catalogue, kind)
     return len(fresh)
+
+
+def supersede(snapshot: Snapshot, catalogue: Catalogue, kind: str) -> None:
+    """Take the segments out of use that do not count, or no longer beside newer ones."""
+    kept = {segment.folder for segment in catalogue.usable(kind, frozenset(snapshot.names(kind)))}
+    catalogue.supersede(segment for segment in catalogue.segments(kind) if segment.folder not in kept)
 
 
 def _mergeable(segments: Sequence[Segment], fresh: int) -> list[Segment]:
@@ -77,93 +90,94 @@ def _level(seals: int) -> int:
     return int(math.log(max(seals, 1), FAN_OUT))
 
 
-def _groups(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), SEGMENT_SEALS):
-        yield names[start : start + SEGMENT_SEALS]
+def _add(snapshot: Snapshot, journal: Journal, folder: str, names: Sequence[str]) -> None:
+    """Build one segment and put it into use, or leave nothing of it."""
+    files = snapshot.files
+    manifest = f"{folder}/{MANIFEST}"
+    try:
+        segment = _built(files, folder, {name: snapshot.ledger.load(name) for name in names})
+        files.write(journal.staged, packed(segment))
+        faults.reach("compaction.before_rename")
+        files.publish(journal.staged, manifest)
+    except BaseException:
+        if files.stat(manifest) is None:
+            for path in files.walk(folder):
+                files.remove(path)
+            files.remove_empty(folder)
+        raise
+    faults.reach("compaction.after_rename")
 
 
-def _outdated(snapshot: Snapshot, catalogue: Catalogue) -> list[Segment]:
-    """Segments that no longer count, now that the new ones are there."""
-    kept = {segment.folder for segment in catalogue.usable(snapshot.visible)}
-    return [segment for segment in catalogue.segments() if segment.folder not in kept]
-
-
-class _Holder(NamedTuple):
-    """A seal that holds rows of a table: its position in the segment, and how many."""
-
-    position: int
-    rows: int
-
-
-def build(snapshot: Snapshot, folder: str, names: Sequence[str]) -> Segment:
-    """Write the files of one segment over the seals `names` (sorted); the manifest is still to be written."""
-    seals = {name: snapshot.ledger.load(name) for name in names}
-    parts = [_write(snapshot.files, folder, INDEX, None, [], indexed(seals), INDEX_SCHEMA)]
-    for table in COMPACTED:
-        parts += _parts(snapshot.files, folder, table, list(seals.values()))
+def _built(files: LocalFiles, folder: str, seals: Mapping[str, Seal]) -> Segment:
+    """Write the files of one segment over seals of one kind, sorted by name; the manifest is still to be written."""
+    indexes = {SEALS_INDEX: seals_index(seals), FILES_INDEX: files_index(seals)}
+    parts = [write_part(files, folder, table, [rows], INDEX_SCHEMA) for table, rows in indexes.items()]
+    table = COMPACTED[layout.kind_of(next(iter(seals)))]
+    for fingerprint, positions in _batches(table, list(seals.values())):
+        rows = Rows.of(files, contract(table), [list(seals.values())[position] for position in positions])
+        schema = contract(table).arrow_schema()
+        parts.append(write_part(files, folder, table, rows.pieces(), schema, fingerprint, positions))
     concerns = {
         name: sorted(map(layout.run_key, seal.runs)) for name, seal in seals.items() if isinstance(seal, RecordSeal)
     }
-    return Segment(folder, tuple(names), tuple(parts), concerns, column_meanings())
+    return Segment(folder, tuple(seals), tuple(parts), concerns)
 
 
-def indexed(seals: Mapping[str, Seal]) -> pa.Table:
-    """The index of a segment over these seals, given in the order of their names."""
-    rows = index(entry for name, seal in seals.items() for entry in entries(name, seal))
-    return rows.sort_by([("table", "ascending"), ("seal", "ascending"), ("path", "ascending")])
-
-
-def _parts(files: LocalFiles, folder: str, table: str, seals: Sequence[Seal]) -> Iterator[Part]:
-    """Parts of one table: one fingerprint each, so that a choice of fingerprints is a choice of files."""
-    definition = contract(table)
-    holders: dict[str | None, list[_Holder]] = {}
+def _batches(table: str, seals: Sequence[Seal]) -> Iterator[tuple[str | None, list[int]]]:
+    """Positions of the seals of each part: one fingerprint, so that a choice of fingerprints is a choice of files."""
+    holders: dict[str | None, list[int]] = {}
     for position, seal in enumerate(seals):
-        own = [file.rows for file in seal.files if file.table == table]
-        fingerprint = seal.protocol_fingerprint if isinstance(seal, ResultSeal) else None
-        if own:
-            holders.setdefault(fingerprint, []).append(_Holder(position, sum(own)))
+        if any(file.table == table for file in seal.files):
+            fingerprint = seal.protocol_fingerprint if isinstance(seal, ResultSeal) else None
+            holders.setdefault(fingerprint, []).append(position)
     for fingerprint in sorted(holders, key=lambda each: each or ""):
-        for batch in _batches(holders[fingerprint]):
-            positions = [holder.position for holder in batch]
-            rows = rows_of(files, definition, [seals[position] for position in positions])
-            yield _write(files, folder, table, fingerprint, positions, rows, definition.arrow_schema())
+        batch: list[int] = []
+        rows = 0
+        for position in holders[fingerprint]:
+            batch.append(position)
+            rows += sum(file.rows for file in seals[position].files if file.table == table)
+            if rows >= PART_ROWS:
+                yield fingerprint, batch
+                batch, rows = [], 0
+        if batch:
+            yield fingerprint, batch
 
 
-def _batches(holders: Iterable[_Holder]) -> Iterator[list[_Holder]]:
-    batch: list[_Holder] = []
-    rows = 0
-    for holder in holders:
-        batch.append(holder)
-        rows += holder.rows
-        if rows >= PART_ROWS:
-            yield batch
-            batch, rows = [], 0
-    if batch:
-        yield batch
+class Rows(NamedTuple):
+    """Rows of a table and the order they have in a part. Text is left as dictionaries."""
 
+    table: pa.Table
+    order: NDArray[np.int64]
 
-def rows_of(files: LocalFiles, definition: Contract, seals: Sequence[Seal]) -> pa.Table:
-    """The rows that seals hold of a table, in the order of a part: by the table's key, the run last, so that one metric
-    of many runs lies together. Text is left as dictionaries. The same seals always give the same table."""
-    if definition.name == "runs":  # what the files hold stands in the seals too
-        rows = runs_table([seal for seal in seals if isinstance(seal, RunSeal)])
-    else:
-        sealed = [file for seal in seals for file in seal.files if file.table == definition.name]
-        rows = _joined(_sealed_rows(files, definition.arrow_schema(), file) for file in sealed)
-    keys = [name for name in definition.key if name not in ("run_id", "protocol_fingerprint")]
-    keys += [name for name in ("run_id",) if name in definition.key]
-    ranks = [_ranks(rows.column(name)) for name in keys]
-    return rows.take(pa.array(np.lexsort(ranks[::-1])))
+    @classmethod
+    def of(cls, files: LocalFiles, definition: Contract, seals: Sequence[Seal]) -> Rows:
+        """The rows that seals hold of a table: by its key, the run last, so that one metric of many runs lies together.
+        The same seals always give the same rows."""
+        if definition.name == "runs":  # what the files hold stands in the seals too
+            table = runs_table([seal for seal in seals if isinstance(seal, RunSeal)])
+        else:
+            sealed = [file for seal in seals for file in seal.files if file.table == definition.name]
+            table = _joined(_sealed_rows(files, definition.arrow_schema(), file) for file in sealed)
+        keys = [name for name in definition.key if name not in ("run_id", "protocol_fingerprint")]
+        keys += [name for name in ("run_id",) if name in definition.key]
+        return cls(table, np.lexsort([_ranks(table.column(name)) for name in reversed(keys)]))
+
+    def pieces(self, rows: int = 1 << 17) -> Iterator[pa.Table]:
+        """The rows in order, so many at a time."""
+        for start in range(0, max(len(self.order), 1), rows):
+            yield self.table.take(pa.array(self.order[start : start + rows]))
 
 
 def _joined(tables: Iterable[pa.Table]) -> pa.Table:
-    """One table in one piece, joined a hundred at a time: a small Arrow table weighs more than its rows."""
+    """One table in one piece, joined piecemeal: a small Arrow table weighs more than its rows."""
+    pieces: list[pa.Table] = []
     whole: list[pa.Table] = []
     for table in tables:
-        whole.append(table)
-        if len(whole) == 100:
-            whole = [pa.concat_tables(whole).unify_dictionaries().combine_chunks()]
-    return pa.concat_tables(whole).unify_dictionaries().combine_chunks()
+        pieces.append(table)
+        if len(pieces) == _JOINED:
+            whole.append(pa.concat_tables(pieces).unify_dictionaries().combine_chunks())
+            pieces = []
+    return pa.concat_tables([*whole, *pieces]).unify_dictionaries().combine_chunks()
 
 
 def _sealed_rows(files: LocalFiles, schema: pa.Schema, file: SealedFile) -> pa.Table:
@@ -190,19 +204,30 @@ def _ranks(column: pa.ChunkedArray) -> NDArray[np.int64]:
     return ranks
 
 
-def _write(
+def write_part(
     files: LocalFiles,
     folder: str,
     table: str,
-    fingerprint: str | None,
-    covers: Sequence[int],
-    rows: pa.Table,
+    pieces: Iterable[pa.Table],
     schema: pa.Schema,
+    fingerprint: str | None = None,
+    covers: Sequence[int] = (),
 ) -> Part:
+    """Write one file of a segment."""
     with parquet.Writer(files, table, (folder, table), schema) as writer:
-        writer.add(rows)
+        for piece in pieces:
+            writer.add(piece)
     (written,) = writer.files
     found = files.stat(written.path)
     assert found is not None
-    path = written.path.rpartition("/")[2]
-    return Part(table, path, written.rows, written.size, found.changed_ns, written.sha256, fingerprint, tuple(covers))
+    return Part(
+        table=table,
+        path=written.path.rpartition("/")[2],
+        rows=written.rows,
+        size=written.size,
+        changed_ns=found.changed_ns,
+        sha256=written.sha256,
+        meaning="" if schema is INDEX_SCHEMA else meaning(table),
+        fingerprint=fingerprint,
+        covers=tuple(covers),
+    )

@@ -46,24 +46,29 @@ class Journal:
         return f"{WRITERS}/{self.token}{STAGED}"
 
     def __enter__(self) -> Self:
-        unnamed = self.files.path(f"{WRITERS}/{self.token}{UNNAMED}")
         with reported("starting to write", self.files.root):
-            while True:
-                unnamed.parent.mkdir(parents=True, exist_ok=True)
-                self._handle = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-                try:
-                    locks.take(self._handle, wait=True)
-                    os.write(self._handle, json.dumps({"pid": os.getpid(), "claims": self._claims}).encode())
-                    os.replace(unnamed, self.files.path(self.path))
-                    break
-                except FileNotFoundError:  # swept as a dead writer's between creation and lock
-                    os.close(self._handle)
-                except BaseException:
-                    os.close(self._handle)
-                    unnamed.unlink(missing_ok=True)
-                    raise
-        faults.reach("writer.begun")
+            while not self._begin():
+                pass
         return self
+
+    def _begin(self) -> bool:
+        unnamed = self.files.path(f"{WRITERS}/{self.token}{UNNAMED}")
+        unnamed.parent.mkdir(parents=True, exist_ok=True)
+        self._handle = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            locks.take(self._handle, wait=True)
+            os.write(self._handle, json.dumps({"pid": os.getpid(), "claims": self._claims}).encode())
+            os.replace(unnamed, self.files.path(self.path))
+            faults.reach("writer.begun")
+        except FileNotFoundError:  # `gc` took it for a dead writer's between creation and lock
+            os.close(self._handle)
+            return False
+        except BaseException:
+            os.close(self._handle)
+            unnamed.unlink(missing_ok=True)
+            self.files.path(self.path).unlink(missing_ok=True)
+            raise
+        return True
 
     def keep(self) -> None:
         """Leave the journal behind: something it names could not be removed."""

@@ -81,7 +81,7 @@ def short(fingerprint: str) -> str:
 
 
 def run_key(run_id: str) -> str:
-    """`<2 hex>/r-<run>`: what the seals of one run are filed under. 256 folders keep a look-up short."""
+    """`<2 hex>/r-<run>`: what the seals of one run are filed under. 64 folders keep a look-up and a listing short."""
     return f"{_shard(run_id)}/r-{encode(run_id)}"
 
 
@@ -124,7 +124,7 @@ def is_seal(name: str) -> bool:
 
 
 def _shard(text: str) -> str:
-    return hashlib.sha256(_utf8(text)).hexdigest()[:2]
+    return f"{hashlib.sha256(_utf8(text)).digest()[0] % 64:02x}"
 
 
 def _utf8(text: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar, cast
 
-from evalframe.errors import StoreConflict, StoreCorrupt
+from evalframe.errors import StoreConflict, StoreCorrupt, StoreError
 from evalframe.store import faults, layout, locks
 from evalframe.store.files import LocalFiles, reported
 from evalframe.store.journal import Journal
@@ -22,14 +22,21 @@ class Ledger:
         self._read: dict[str, Seal] = {}
 
     def names(self, kind: str, shards: Iterable[str] | None = None) -> list[str]:
-        """Names of all seals of a kind, or of those in some of the 256 folders."""
+        """Names of all seals of a kind, or of those in some of its folders."""
         base = f"{layout.SEALS}/{kind}"
-        return [
-            f"{kind}/{shard}/{name}"
-            for shard in (self.files.names(base) if shards is None else shards)
-            for name in self.files.names(f"{base}/{shard}")
-            if name.endswith(".json")
-        ]
+        found: list[str] = []
+        for shard in self.files.names(base) if shards is None else shards:
+            prefix = f"{kind}/{shard}/"
+            found += [prefix + name for name in self.files.names(f"{base}/{shard}") if name[-5:] == ".json"]
+        if not found and self.files.stat(layout.SEALS) is None:
+            raise StoreError(
+                "the store is gone",
+                expected="the folder that was opened",
+                found="no seals in it",
+                where=str(self.files.root),
+                hint="open it where it is now",
+            )
+        return found
 
     def load(self, name: str) -> Seal:
         """One seal. Raises StoreCorrupt when it is not as it was written."""

@@ -96,9 +96,10 @@ class Writer:
                 self._write(size)
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        if error is None:
-            self._rest()
-        elif self._sink is not None:
+        try:
+            if error is None:
+                self._rest()
+        finally:
             self._abandon()
 
     def _rest(self) -> None:
@@ -125,6 +126,7 @@ class Writer:
         self._encoding = self._encoding or encoding(sample)
         path, self._sink = self._store.create(self._folder, self._start, ".parquet")
         self.created.append(path)
+        faults.reach("part.created")
         self._rows = 0
         self._parquet = pq.ParquetWriter(
             self._sink,
@@ -146,12 +148,12 @@ class Writer:
         faults.reach("part.closed")
 
     def _abandon(self) -> None:
-        sink, parquet = self._sink, self._parquet
+        """Close what an error left open."""
+        if self._sink is not None:
+            self._sink.abandon()
+        if self._parquet is not None:
+            self._parquet.close()  # its footer goes nowhere
         self._sink = self._parquet = None
-        if sink is not None:
-            sink.abandon()
-        if parquet is not None:
-            parquet.close()  # its footer goes nowhere
 
 
 def _group_rows(sample: pa.Table) -> int:
@@ -197,21 +199,12 @@ def read(source: Path | bytes, schema: pa.Schema, root: Path, *, dictionaries: b
     Raises StoreCorrupt when the bytes are not what a writer wrote.
     """
     where = source if isinstance(source, Path) else root
-    texts = [field.name for field in schema if pa.types.is_large_string(field.type)] if dictionaries else []
     try:
-        with reported("reading", where):
-            opened = pa.BufferReader(source) if isinstance(source, bytes) else source
-            with pq.ParquetFile(opened, page_checksum_verification=True, read_dictionary=texts) as file:
-                held = set(file.schema_arrow.names).intersection(schema.names)
-                _check_lacking(schema, held, where, root)
-                # Threads cost more than they save on a file of a few pages.
-                table = file.read(columns=sorted(held), use_threads=file.metadata.num_rows > _SAMPLE)
-        wanted = pa.schema([_DICTIONARY.with_name(f.name) if f.name in texts else f for f in schema])
-        columns = [
-            table.column(f.name).cast(f.type) if f.name in held else pa.nulls(len(table), f.type) for f in wanted
-        ]
-        return pa.table(columns, schema=wanted)
-    except (pa.ArrowException, ValueError) as damage:
+        return _read(source, schema, where, root, dictionaries)
+    except (pa.ArrowException, OSError, ValueError) as damage:
+        if isinstance(damage, OSError) and damage.errno is not None:  # Arrow reports broken pages as OSError too
+            with reported("reading", where):
+                raise
         raise StoreCorrupt(
             "a sealed file cannot be read",
             expected="Parquet as it was written",
@@ -219,6 +212,19 @@ def read(source: Path | bytes, schema: pa.Schema, root: Path, *, dictionaries: b
             where=str(where),
             hint=f"evalframe store verify {root}",
         ) from damage
+
+
+def _read(source: Path | bytes, schema: pa.Schema, where: Path, root: Path, dictionaries: bool) -> pa.Table:
+    texts = [field.name for field in schema if pa.types.is_large_string(field.type)] if dictionaries else []
+    opened = pa.BufferReader(source) if isinstance(source, bytes) else source
+    with pq.ParquetFile(opened, page_checksum_verification=True, read_dictionary=texts) as file:
+        held = set(file.schema_arrow.names).intersection(schema.names)
+        _check_lacking(schema, held, where, root)
+        # Threads cost more than they save on a file of a few pages.
+        table = file.read(columns=sorted(held), use_threads=file.metadata.num_rows > _SAMPLE)
+    wanted = pa.schema([_DICTIONARY.with_name(f.name) if f.name in texts else f for f in schema])
+    columns = [_as(table.column(f.name), f.type) if f.name in held else pa.nulls(len(table), f.type) for f in wanted]
+    return pa.table(columns, schema=wanted)
 
 
 def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

@@ -2,45 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evalframe.contracts import contract
 from evalframe.errors import StoreCorrupt
 from evalframe.store import layout, parquet
 from evalframe.store.catalogue import COMPACTED, Part, Segment
 from evalframe.store.snapshot import Snapshot
-from evalframe.store.tables import Entry
+
+_SHARED_BY = {layout.RUNS: "dataset_id", layout.RESULTS: "protocol_fingerprint"}
 
 
-def files(snapshot: Snapshot, table: str, fingerprints: Collection[str] | None = None) -> list[Path]:
+def files(
+    snapshot: Snapshot, table: str, kinds: Collection[str], fingerprints: Collection[str] | None = None
+) -> list[Path]:
     """The files that hold exactly the rows of `table` of the snapshot's runs.
 
-    fingerprints: of results, only those under these. A table without run_id is shared: of a data set's the oldest run's
-    rows count, of a fingerprint's the oldest result's. Raises StoreCorrupt when a sealed file is missing or of another
-    size.
+    kinds: of the seals that list files of the table. fingerprints: of results, only those under these. A table without
+    run_id is shared: of a data set's the oldest run's rows count, of a fingerprint's the oldest result's. Raises
+    StoreCorrupt when a sealed file is missing or of another size.
     """
     columns = contract(table).names
-    kinds = layout.kinds_in(snapshot.files.names(table))
-    compacted = _compacted(snapshot, table, fingerprints)
-    rest = [
-        each
-        for each in snapshot.entries(table, kinds, compacted.used_up)
-        if each.seal not in compacted.seals
-        and (fingerprints is None or each.protocol_fingerprint is None or each.protocol_fingerprint in fingerprints)
-    ]
-    rest.sort(key=lambda each: (each.created_at, each.path))
-    if "run_id" not in columns:
-        rest = list(_one_holder_each(rest, columns))
-    return [*map(snapshot.files.path, compacted.paths), *(_checked(snapshot, each) for each in rest)]
+    paths: list[Path] = []
+    for kind in sorted(kinds):
+        wanted = fingerprints if kind == layout.RESULTS else None
+        compacted = _compacted(snapshot, kind, table, wanted)
+        rows = snapshot.index(kind, table, compacted.used_up)
+        if compacted.seals:
+            rows = rows.filter(pc.invert(pc.is_in(rows.column("seal"), value_set=_texts(compacted.seals))))
+        if wanted is not None:
+            rows = rows.filter(pc.is_in(rows.column("protocol_fingerprint"), value_set=_texts(wanted)))
+        rows = rows.sort_by([("created_at", "ascending"), ("path", "ascending")])
+        shared_by = _SHARED_BY.get(kind, "run_id")
+        found = rows.select(["seal", "path", "size", shared_by]).to_pylist()
+        if "run_id" not in columns and shared_by in columns:
+            found = _one_holder_each(found, shared_by)
+        paths += [snapshot.files.path(path) for path in compacted.paths]
+        paths += [_checked(snapshot, each["path"], each["size"]) for each in found]
+    return paths
 
 
 def read(
     snapshot: Snapshot,
     table: str,
+    kinds: Collection[str],
     fingerprints: Collection[str] | None = None,
     columns: Collection[str] | None = None,
 ) -> pa.Table:
@@ -48,36 +58,39 @@ def read(
     schema = contract(table).arrow_schema()
     if columns is not None:
         schema = pa.schema([schema.field(name) for name in columns])
-    root = snapshot.files.root
+    paths = files(snapshot, table, kinds, fingerprints)
     return pa.concat_tables(
-        [schema.empty_table(), *(parquet.read(path, schema, root) for path in files(snapshot, table, fingerprints))]
+        [schema.empty_table(), *(parquet.read(path, schema, snapshot.files.root) for path in paths)]
     )
 
 
 class _Compacted(NamedTuple):
-    """What segments give of a table: files of wanted rows only, the seals those cover, segments with no more of it."""
+    """What segments give of a table: files of wanted rows only, folders of segments with no more of it, and the seals
+    that the files taken from the other segments cover."""
 
     paths: list[str]
-    seals: set[str]
     used_up: set[str]
+    seals: set[str]
 
 
-def _compacted(snapshot: Snapshot, table: str, fingerprints: Collection[str] | None) -> _Compacted:
+def _compacted(snapshot: Snapshot, kind: str, table: str, fingerprints: Collection[str] | None) -> _Compacted:
     found = _Compacted([], set(), set())
-    for segment in snapshot.segments if table in COMPACTED else ():
+    if COMPACTED[kind] != table:
+        return found
+    for segment in snapshot.segments(kind):
         answers = {part: _is_wanted(snapshot, segment, part, fingerprints) for part in segment.of(table)}
-        for part, wanted in answers.items():
-            if wanted:
-                found.paths.append(f"{segment.folder}/{part.path}")
-                found.seals.update(segment.seals[position] for position in part.covers)
-        if None not in answers.values():
+        taken = [part for part, wanted in answers.items() if wanted]
+        found.paths.extend(f"{segment.folder}/{part.path}" for part in taken)
+        if None in answers.values():
+            found.seals.update(segment.seals[position] for part in taken for position in part.covers)
+        else:
             found.used_up.add(segment.folder)
     return found
 
 
 def _is_wanted(snapshot: Snapshot, segment: Segment, part: Part, fingerprints: Collection[str] | None) -> bool | None:
     """Whether all rows of a part are wanted (True), or none (False), or some (None)."""
-    if fingerprints is not None and part.fingerprint is not None and part.fingerprint not in fingerprints:
+    if fingerprints is not None and part.fingerprint not in fingerprints:
         return False
     if snapshot.keys is None:
         return True
@@ -87,29 +100,25 @@ def _is_wanted(snapshot: Snapshot, segment: Segment, part: Part, fingerprints: C
     return False if None not in keys and snapshot.keys.isdisjoint(keys) else None
 
 
-def _one_holder_each(found: list[Entry], columns: Collection[str]) -> Iterator[Entry]:
-    """Of entries sorted by age, those of the first run per data set and of the first result per fingerprint."""
-    holders: dict[tuple[str, str | None], str] = {}
-    for each in found:
-        kind = layout.kind_of(each.seal)
-        shared = {layout.RUNS: "dataset_id", layout.RESULTS: "protocol_fingerprint"}.get(kind)
-        if shared is None or shared not in columns:
-            yield each
-            continue
-        held = each.dataset_id if kind == layout.RUNS else each.protocol_fingerprint
-        if holders.setdefault((kind, held), each.seal) == each.seal:
-            yield each
+def _one_holder_each(found: list[dict[str, Any]], shared_by: str) -> list[dict[str, Any]]:
+    """Of rows sorted by age, those of the first seal per shared id."""
+    holders: dict[str | None, str] = {}
+    return [each for each in found if holders.setdefault(each[shared_by], each["seal"]) == each["seal"]]
 
 
-def _checked(snapshot: Snapshot, entry: Entry) -> Path:
-    path = snapshot.files.path(entry.path)
-    found = snapshot.files.stat(entry.path)
-    if found is None or found.size != entry.size:
+def _checked(snapshot: Snapshot, name: str, size: int) -> Path:
+    path = snapshot.files.path(name)
+    found = snapshot.files.stat(name)
+    if found is None or found.size != size:
         raise StoreCorrupt(
             "a sealed file is not as it was sealed",
-            expected=f"{entry.size} bytes",
+            expected=f"{size} bytes",
             found="no file" if found is None else f"{found.size} bytes",
             where=str(path),
             hint=f"evalframe store verify {snapshot.files.root}",
         )
     return path
+
+
+def _texts(values: Collection[str]) -> pa.Array:
+    return pa.array(sorted(values), pa.large_string())

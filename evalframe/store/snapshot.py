@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, cast
 
 from evalframe.errors import UnknownName
 from evalframe.store import layout
-from evalframe.store.catalogue import INDEX, Catalogue, Segment
+from evalframe.store.catalogue import FILES_INDEX, SEALS_INDEX, Catalogue, Segment
 from evalframe.store.ledger import Ledger
-from evalframe.store.seals import RecordSeal, Tombstone
+from evalframe.store.seals import RecordSeal, Seal, Tombstone
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from evalframe.store.tables import Entry
 
 _LOOKED_UP_ONE_BY_ONE = 64
 
 
 class Snapshot:
-    """Which seals there are, less those of withdrawn runs. It opens a seal only when something asks for it.
+    """Which seals there are, less those of withdrawn runs. A kind of seal is listed when it is first asked for, and a
+    seal opened only when something needs what it says.
 
     runs: restrict it to these. A few are looked up one by one, without the compaction. Raises UnknownName for a run
     that is not there or withdrawn.
@@ -34,17 +33,20 @@ class Snapshot:
         self.keys = None if self.runs is None else frozenset(map(layout.run_key, self.runs))
         self.whole = self.keys is None or len(self.keys) > _LOOKED_UP_ONE_BY_ONE
         self._catalogue = catalogue
+        self._names: dict[str, list[str]] = {}
+        self._segments: dict[str, list[Segment]] = {}
+        self._uncovered: dict[str, list[str]] = {}
         self._withdrawn = {layout.run_key_of(name) for name in ledger.names(layout.WITHDRAWN)}
-        shards = None if self.whole else {key[:2] for key in self.keys or ()}
-        names = [name for kind in (layout.RUNS, layout.RESULTS) for name in ledger.names(kind, shards)]
-        if self._withdrawn:
-            names = [name for name in names if layout.run_key_of(name) not in self._withdrawn]
-        self._of_runs = self._one_per_slot(names)
         if self.runs is not None:
             self._check(self.runs)
 
+    def freeze(self) -> None:
+        """List every kind now: results before runs, so that no result is seen without its run."""
+        for kind in (layout.RECORDS, layout.RESULTS, layout.RUNS):
+            self.names(kind)
+
     def _check(self, runs: Collection[str]) -> None:
-        known = {layout.run_key_of(name) for name in self._of_runs if layout.kind_of(name) == layout.RUNS}
+        known = {layout.run_key_of(name) for name in self.names(layout.RUNS)}
         missing = sorted(run for run in runs if layout.run_key(run) not in known)
         if not missing:
             return
@@ -57,80 +59,39 @@ class Snapshot:
             hint=f"evalframe runs --store {self.files.root}",
         )
 
-    @cached_property
-    def records(self) -> list[str]:
-        """Seals of records, less those about a withdrawn run."""
-        names = self.ledger.names(layout.RECORDS)
-        if self._withdrawn:
-            names = [name for name in names if self._withdrawn.isdisjoint(self.concerns(name))]
-        return self._one_per_slot(names)
-
-    @cached_property
-    def visible(self) -> frozenset[str]:
-        """Names of all seals that count."""
-        return frozenset([*self._of_runs, *self.records])
-
-    @cached_property
-    def segments(self) -> list[Segment]:
-        """The segments of the compaction that count; none where the runs are looked up one by one."""
-        return self._catalogue.usable(self.visible) if self.whole else []
-
-    @cached_property
-    def uncovered(self) -> list[str]:
-        """Seals that count and that no segment covers, sorted."""
-        return sorted(self.visible.difference(*(segment.covered for segment in self.segments)))
+    # ---- names -----------------------------------------------------------------------------------------------------
 
     def names(self, kind: str) -> list[str]:
-        """Seals of a kind that must be opened one by one: those that no segment covers."""
-        if kind == layout.RECORDS and not self.whole:
-            return self.records
-        return [name for name in (self.uncovered if self.whole else self._of_runs) if layout.kind_of(name) == kind]
+        """Names of all seals of a kind that count: of the snapshot's few runs only, or of all."""
+        if kind not in self._names:
+            few = self.keys if not self.whole and kind != layout.RECORDS else None
+            found = self.ledger.names(kind, None if few is None else {key[:2] for key in few})
+            if few is not None:
+                found = [name for name in found if layout.run_key_of(name) in few]
+            if self._withdrawn:
+                found = [name for name in found if self._withdrawn.isdisjoint(self.belongs_to(name))]
+            self._names[kind] = self._one_per_slot(found)
+        return self._names[kind]
 
-    def entries(self, table: str, kinds: Collection[str], skip: Collection[str] = ()) -> list[Entry]:
-        """Files of a table, or with table "" the seals themselves, of some kinds of seal.
-
-        skip: folders of segments to leave out.
-        """
-        from evalframe.store.tables import entries, from_index
-
-        found: list[Entry] = []
-        for segment in self.segments:
-            if segment.folder not in skip:
-                found += from_index(self.rows(segment, INDEX), table)
-        for kind in kinds:
-            for name in self.names(kind):
-                found += [each for each in entries(name, self.ledger.load(name)) if each.table == table]
-        return [each for each in found if layout.kind_of(each.seal) in kinds and self._is_wanted(each)]
-
-    def rows(self, segment: Segment, table: str) -> list[pa.Table]:
-        """The parts of a small table of a segment."""
-        return self._catalogue.tables(segment, table)
-
-    def _is_wanted(self, entry: Entry) -> bool:
-        if self.keys is None:
-            return True
-        if entry.run_id is not None:
-            return entry.run_id in cast("frozenset[str]", self.runs)
-        concerned = self.concerns(entry.seal)
-        return not concerned or not self.keys.isdisjoint(concerned)
-
-    def concerns(self, record: str) -> Collection[str]:
-        """Keys of the runs that a record is about."""
-        for segment in self._all_segments:
-            if record in segment.concerns:
-                return segment.concerns[record]
-        seal = cast(RecordSeal, self.ledger.load(record))
-        return [layout.run_key(run) for run in seal.runs]
+    def belongs_to(self, name: str) -> Collection[str]:
+        """Keys of the runs that a seal is about."""
+        if layout.kind_of(name) != layout.RECORDS:
+            return (cast(str, layout.run_key_of(name)),)
+        if name not in self._concerns:
+            self._concerns[name] = [layout.run_key(run) for run in cast(RecordSeal, self.ledger.load(name)).runs]
+        return self._concerns[name]
 
     @cached_property
-    def _all_segments(self) -> list[Segment]:
-        return self._catalogue.segments()
+    def _concerns(self) -> dict[str, list[str]]:
+        """What the compaction knows of records: a name says the same whether or not the segment counts."""
+        known = self._catalogue.segments(layout.RECORDS)
+        return {name: keys for segment in known for name, keys in segment.concerns.items()}
 
     def _one_per_slot(self, names: list[str]) -> list[str]:
         """Without file locks two writers may both have sealed the same content; the first counts."""
-        slots: dict[str, list[str]] = {}
-        if len({layout.slot_of(name) for name in names}) == len(names):
+        if len(set(map(layout.slot_of, names))) == len(names):
             return names
+        slots: dict[str, list[str]] = {}
         for name in names:
             slots.setdefault(layout.slot_of(name), []).append(name)
         return [self._first(same) if len(same) > 1 else same[0] for same in slots.values()]
@@ -138,3 +99,61 @@ class Snapshot:
     def _first(self, names: list[str]) -> str:
         chosen = self.ledger.chosen(names)
         return next(name for name in names if self.ledger.load(name) == chosen)
+
+    # ---- the compaction and what it leaves -------------------------------------------------------------------------
+
+    def segments(self, kind: str) -> list[Segment]:
+        """The segments of the compaction that count; none where the runs are looked up one by one."""
+        if kind not in self._segments:
+            there = frozenset(self.names(kind)) if self.whole else frozenset()
+            found = self._catalogue.usable(kind, there) if there else []
+            self._segments[kind] = found
+            self._uncovered[kind] = sorted(there.difference(*(segment.covered for segment in found)))
+        return self._segments[kind]
+
+    def uncovered(self, kind: str) -> list[str]:
+        """Seals of a kind that must be opened one by one: those that no segment covers."""
+        if not self.whole:
+            return self.names(kind)
+        self.segments(kind)
+        return self._uncovered[kind]
+
+    def seals(self, kind: str) -> dict[str, Seal]:
+        """The seals that no segment covers, by name."""
+        return {name: self.ledger.load(name) for name in self.uncovered(kind)}
+
+    def table(self, segment: Segment, table: str) -> pa.Table:
+        """The rows that a segment holds of a small table."""
+        return self._catalogue.table(segment, table)
+
+    def index(self, kind: str, table: str | None = None, skip: Collection[str] = ()) -> pa.Table:
+        """INDEX_SCHEMA: the seals of a kind, or their files of one table, of the snapshot's runs.
+
+        skip: folders of segments to leave out.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from evalframe.store.tables import files_index, seals_index
+
+        own = self.seals(kind)
+        found = [seals_index(own) if table is None else files_index(own, table)]
+        for segment in self.segments(kind):
+            if segment.folder not in skip and table is None:
+                found.append(self.table(segment, SEALS_INDEX))
+            elif segment.folder not in skip:
+                rows = self.table(segment, FILES_INDEX)
+                found.append(rows.filter(pc.equal(rows.column("table"), table)))
+        rows = pa.concat_tables(found)
+        if self.runs is None:
+            return rows
+        if kind == layout.RECORDS:
+            return rows.filter(
+                pa.array([self._is_wanted(name) for name in rows.column("seal").to_pylist()], pa.bool_())
+            )
+        wanted = pa.array(sorted(self.runs), pa.large_string())
+        return rows.filter(pc.is_in(rows.column("run_id"), value_set=wanted))
+
+    def _is_wanted(self, record: str) -> bool:
+        concerned = self.belongs_to(record)
+        return not concerned or not cast("frozenset[str]", self.keys).isdisjoint(concerned)

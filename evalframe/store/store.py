@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalframe.errors import StoreConflict, StoreError, UsageError
+from evalframe.errors import StoreConflict, StoreCorrupt, StoreError, UsageError
 from evalframe.store import layout
-from evalframe.store.catalogue import Catalogue
+from evalframe.store.catalogue import COMPACTED, Catalogue
 from evalframe.store.files import LocalFiles, reported
 from evalframe.store.journal import Journal
 from evalframe.store.ledger import Ledger
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 COMPACT_AT = 128
 """Whoever looks at all runs compacts the store when so many seals are uncovered."""
+
+COMPACT_AT_ONCE = 4096
+"""So many at a time, that nobody waits long; the next one goes on."""
 
 LOOK_EVERY = 64
 """A writer looks after one seal in so many, so that no reader finds thousands uncovered."""
@@ -174,7 +177,7 @@ class Store:
         self._refuse_read_only()
         outcome = writing.seal(self._ledger, seal, tables=tables, stems=stems, ids=ids, hint=hint)
         if outcome == "written" and self._compacts and random.randrange(LOOK_EVERY) == 0:
-            self._snapshot()
+            self._snapshot(kinds=[seal.kind])
         return outcome
 
     def _refuse_read_only(self) -> None:
@@ -198,13 +201,13 @@ class Store:
         """Ids of the runs, oldest first."""
         from evalframe.store import listing
 
-        return listing.run_ids(self._snapshot())
+        return listing.run_ids(self._snapshot(None, [layout.RUNS]))
 
     def runs(self, runs: Collection[str] | None = None) -> pa.Table:
         """Table `runs`, oldest first."""
         from evalframe.store import listing
 
-        return listing.runs(self._snapshot(runs))
+        return listing.runs(self._snapshot(runs, [layout.RUNS]))
 
     def run(self, run_id: str) -> RunSeal:
         """The seal of one run."""
@@ -222,7 +225,7 @@ class Store:
         """One row per run and fingerprint it has results under: run_id, protocol, protocol_fingerprint, created_at."""
         from evalframe.store import listing
 
-        return listing.scored(self._snapshot(runs))
+        return listing.scored(self._snapshot(runs, [layout.RESULTS]))
 
     def newest_fingerprint(self, protocol: str, runs: Collection[str] | None = None) -> str:
         """The newest fingerprint of a protocol (name/version) that all these runs have results under.
@@ -231,7 +234,7 @@ class Store:
         """
         from evalframe.store import listing
 
-        return listing.newest_fingerprint(self._snapshot(runs), protocol)
+        return listing.newest_fingerprint(self._snapshot(runs, [layout.RESULTS]), protocol)
 
     def files(
         self, table: str, runs: Collection[str] | None = None, fingerprints: Collection[str] | None = None
@@ -242,7 +245,8 @@ class Store:
         """
         from evalframe.store import reading
 
-        return reading.files(self._snapshot(runs), table, fingerprints)
+        kinds = self._kinds(table)
+        return reading.files(self._snapshot(runs, kinds), table, kinds, fingerprints)
 
     def read(
         self,
@@ -254,22 +258,33 @@ class Store:
         """The rows of `files`, in the columns of the table's contract or those named."""
         from evalframe.store import reading
 
-        return reading.read(self._snapshot(runs), table, fingerprints, columns)
+        kinds = self._kinds(table)
+        return reading.read(self._snapshot(runs, kinds), table, kinds, fingerprints, columns)
 
     def views(self, runs: Collection[str] | None = None) -> dict[str, list[Path]]:
         """Every table of the contracts with its files, all from one moment; no files where the store has none."""
         from evalframe.contracts import contracts
         from evalframe.store import reading
 
-        snapshot = self._snapshot(runs)
-        return {table: reading.files(snapshot, table) for table in contracts()}
+        kinds = {table: self._kinds(table) for table in contracts()}
+        snapshot = self._snapshot(runs, COMPACTED)
+        snapshot.freeze()
+        return {table: reading.files(snapshot, table, kinds[table]) for table in kinds}
 
-    def _snapshot(self, runs: Collection[str] | None = None) -> Snapshot:
+    def _kinds(self, table: str) -> set[str]:
+        return layout.kinds_in(self._files.names(table))
+
+    def _snapshot(self, runs: Collection[str] | None = None, kinds: Collection[str] = ()) -> Snapshot:
+        """The store now; a compaction of `kinds` is brought up to date first where that is due."""
         snapshot = Snapshot(self._ledger, self._catalogue, runs)
-        if self._compacts and snapshot.whole and len(snapshot.uncovered) >= COMPACT_AT:
-            self._compact_quietly()
-            snapshot = Snapshot(self._ledger, self._catalogue, runs)
-        return snapshot
+        due = [kind for kind in kinds if self._compacts and snapshot.whole and self._is_due(snapshot, kind)]
+        if not due:
+            return snapshot
+        self._compact_quietly(due)
+        return Snapshot(self._ledger, self._catalogue, runs)
+
+    def _is_due(self, snapshot: Snapshot, kind: str) -> bool:
+        return len(snapshot.uncovered(kind)) >= COMPACT_AT
 
     # ---- upkeep ----------------------------------------------------------------------------------------------------
 
@@ -287,26 +302,31 @@ class Store:
 
     def compact(self) -> int:
         """Bring the compaction up to date; returns the number of seals newly covered."""
+        self._refuse_read_only()
+        return self._compact(COMPACTED)
+
+    def _compact(self, kinds: Collection[str], limit: int | None = None) -> int:
         from evalframe.store import compaction
 
-        self._refuse_read_only()
-        return compaction.compact(Snapshot(self._ledger, self._catalogue), self._catalogue)
+        snapshot = Snapshot(self._ledger, self._catalogue)
+        return sum(compaction.compact(snapshot, self._catalogue, kind, limit) for kind in kinds)
 
-    def _compact_quietly(self) -> None:
+    def _compact_quietly(self, kinds: Collection[str]) -> None:
         """The compaction only saves time: where it cannot be written, everything is read from the seals."""
-        from evalframe.errors import StoreCorrupt
-
         self._compacts = self._files.writable()
         try:
             if self._compacts:
-                self.compact()
+                self._compact(kinds, COMPACT_AT_ONCE)
         except (StoreError, StoreCorrupt):
             self._compacts = False
 
     def _forget_segments(self) -> None:
-        """Take segments that do not count any more out of use."""
-        kept = {segment.folder for segment in Snapshot(self._ledger, self._catalogue).segments}
-        self._catalogue.supersede(each for each in self._catalogue.segments() if each.folder not in kept)
+        """Take segments out of use that do not count any more."""
+        from evalframe.store import compaction
+
+        snapshot = Snapshot(self._ledger, self._catalogue)
+        for kind in COMPACTED:
+            compaction.supersede(snapshot, self._catalogue, kind)
 
 
 def _no_store(root: Path, what: str, expected: str) -> StoreError:

@@ -1,71 +1,70 @@
-"""Tables made from seals: the runs, the results, and the index of sealed files."""
+"""Tables made from seals: the runs, and the index of what is sealed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from evalframe.contracts import contract
-from evalframe.identity import canonical_json
 from evalframe.store.seals import ResultSeal, RunSeal, Seal
 
-
-class Entry(NamedTuple):
-    """One sealed file, or with table "" the seal itself, beside what its seal says of it. seal: the seal's name."""
-
-    seal: str
-    run_id: str | None
-    protocol: str | None
-    protocol_fingerprint: str | None
-    dataset_id: str | None
-    created_at: str
-    table: str
-    path: str
-    size: int
-
-
-INDEX_SCHEMA = pa.schema([
-    pa.field(name, pa.int64() if name == "size" else pa.large_string(), nullable=name not in ("seal", "table", "path"))
-    for name in Entry._fields
-])  # fmt: skip
+_TEXT, _TIME = pa.large_string(), pa.timestamp("us", "UTC")
+INDEX_SCHEMA = pa.schema(
+    [
+        pa.field("seal", _TEXT, nullable=False),
+        pa.field("run_id", _TEXT),
+        pa.field("protocol", _TEXT),
+        pa.field("protocol_fingerprint", _TEXT),
+        pa.field("dataset_id", _TEXT),
+        pa.field("created_at", _TIME, nullable=False),
+        pa.field("table", _TEXT, nullable=False),
+        pa.field("path", _TEXT, nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+    ]
+)
+"""A sealed file, or with table "" a seal itself, beside what the seal says. seal: the seal's name."""
 
 
-def entries(name: str, seal: Seal) -> Iterator[Entry]:
-    """The seal itself, then its files."""
-    run_id = protocol = fingerprint = dataset_id = None
+def seals_index(seals: Mapping[str, Seal]) -> pa.Table:
+    """A row per seal, given by name."""
+    return _index([(*_facts(name, seal), "", "", 0) for name, seal in seals.items()])
+
+
+def files_index(seals: Mapping[str, Seal], table: str | None = None) -> pa.Table:
+    """A row per sealed file of the seals, given by name, or of those of one table; by table, then by seal."""
+    rows = [row for name, seal in seals.items() for row in _files(name, seal, table)]
+    return _index(sorted(rows, key=lambda row: (row[6], row[0], row[7])))
+
+
+def _facts(name: str, seal: Seal) -> tuple[Any, ...]:
+    time = datetime.fromisoformat(seal.created_at)
     if isinstance(seal, RunSeal):
-        run_id, dataset_id = seal.run_id, seal.dataset_id
-    elif isinstance(seal, ResultSeal):
-        run_id, protocol, fingerprint = seal.run_id, seal.protocol, seal.protocol_fingerprint
-    for table, path, size in [("", "", 0), *((file.table, file.path, file.size) for file in seal.files)]:
-        yield Entry(name, run_id, protocol, fingerprint, dataset_id, seal.created_at, table, path, size)
+        return name, seal.run_id, None, None, seal.dataset_id, time
+    if isinstance(seal, ResultSeal):
+        return name, seal.run_id, seal.protocol, seal.protocol_fingerprint, None, time
+    return name, None, None, None, None, time
 
 
-def index(found: Iterable[Entry]) -> pa.Table:
-    """Entries as a table."""
-    columns: Sequence[Sequence[object]] = list(zip(*found, strict=True)) or [()] * len(Entry._fields)
-    return pa.table(
-        [pa.array(column, field.type) for column, field in zip(columns, INDEX_SCHEMA, strict=True)],
-        schema=INDEX_SCHEMA,
-    )
+def _files(name: str, seal: Seal, table: str | None) -> Iterator[tuple[Any, ...]]:
+    facts = _facts(name, seal)
+    for file in seal.files:
+        if table is None or file.table == table:
+            yield (*facts, file.table, file.path, file.size)
 
 
-def from_index(tables: Iterable[pa.Table], table: str) -> list[Entry]:
-    """The entries of one table in tables that `index` made."""
-    import pyarrow.compute as pc
-
-    found: list[Entry] = []
-    for rows in tables:
-        wanted = rows.filter(pc.equal(rows.column("table"), table))
-        found += [Entry(*row) for row in zip(*(column.to_pylist() for column in wanted.itercolumns()), strict=True)]
-    return found
+def _index(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    columns: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(INDEX_SCHEMA)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, INDEX_SCHEMA, strict=True)]
+    return pa.table(arrays, schema=INDEX_SCHEMA)
 
 
 def runs_table(seals: Sequence[RunSeal]) -> pa.Table:
     """Table `runs`, a row per seal."""
+    from evalframe.identity import canonical_json
+
     columns = {
         "run_id": [seal.run_id for seal in seals],
         "dataset_id": [seal.dataset_id for seal in seals],
@@ -76,13 +75,3 @@ def runs_table(seals: Sequence[RunSeal]) -> pa.Table:
     }
     schema = contract("runs").arrow_schema()
     return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
-
-
-SCORED_SCHEMA = pa.schema(
-    [
-        pa.field("run_id", pa.large_string(), nullable=False),
-        pa.field("protocol", pa.large_string(), nullable=False),
-        pa.field("protocol_fingerprint", pa.large_string(), nullable=False),
-        pa.field("created_at", pa.timestamp("us", "UTC"), nullable=False),
-    ]
-)

@@ -7,17 +7,25 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from evalframe.contracts import contract
+from evalframe.contracts import Contract, contract
 from evalframe.errors import StoreCorrupt
 from evalframe.store import layout, parquet
-from evalframe.store.catalogue import INDEX, MANIFEST, Catalogue, Part, Segment, column_meanings
-from evalframe.store.compaction import indexed, rows_of
+from evalframe.store.catalogue import (
+    COMPACTED,
+    FILES_INDEX,
+    MANIFEST,
+    SEALS_INDEX,
+    Catalogue,
+    Part,
+    Segment,
+)
+from evalframe.store.compaction import Rows
 from evalframe.store.files import LocalFiles
 from evalframe.store.journal import writers
 from evalframe.store.layout import CATALOGUE, SEALS, WRITERS
 from evalframe.store.ledger import Ledger
 from evalframe.store.seals import RunSeal, Seal, SealDamaged, SealedFile, unpacked
-from evalframe.store.tables import INDEX_SCHEMA
+from evalframe.store.tables import INDEX_SCHEMA, files_index, seals_index
 
 
 class Finding(NamedTuple):
@@ -46,7 +54,7 @@ def verify(ledger: Ledger) -> pa.Table:
     seals: dict[str, Seal] = {}
     found = [*_seals(ledger, seals), *_files(ledger.files, seals), *_extra(ledger.files, seals)]
     found += _compactions(ledger.files, seals)
-    found.sort()
+    found.sort(key=lambda finding: (finding.path, finding.kind))
     columns = list(zip(*found, strict=True)) or [()] * len(SCHEMA)
     return pa.table([pa.array(column, pa.large_string()) for column in columns], schema=SCHEMA)
 
@@ -134,21 +142,21 @@ def _settled(files: LocalFiles, path: str, seals: dict[str, Seal]) -> bool:
 
 def _compactions(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
     """Segments that are not what the seals say. One of another version of evalframe is left alone: nobody reads it."""
-    segments = {segment.folder: segment for segment in Catalogue(files).segments()}
+    catalogue = Catalogue(files)
+    segments = {segment.folder: segment for kind in COMPACTED for segment in catalogue.segments(kind)}
     graves = {layout.run_key_of(name) for name in seals if layout.kind_of(name) == layout.WITHDRAWN}
-    meanings = column_meanings()
     for path in files.walk(CATALOGUE):
         folder, _, name = path.rpartition("/")
         if name == MANIFEST and folder not in segments:
             yield Finding("damaged_compaction", path, None, "the manifest as it was written", "other content")
     for segment in segments.values():
-        manifest = f"{segment.folder}/{MANIFEST}"
         missing = [name for name in segment.seals if name not in seals]
         hidden = [name for name in segment.seals if layout.run_key_of(name) in graves]
+        hidden += [name for name, runs in segment.concerns.items() if not graves.isdisjoint(runs)]
         if missing or hidden:
             reason = f"no sound seal {missing[0]}" if missing else f"{hidden[0]} of a withdrawn run"
-            yield Finding("stale_compaction", manifest, None, "standing seals only", reason)
-        elif segment.contracts == meanings:
+            yield Finding("stale_compaction", f"{segment.folder}/{MANIFEST}", None, "standing seals only", reason)
+        elif segment.means_the_same():
             yield from filter(None, (_part(files, segment, part, seals) for part in segment.parts))
 
 
@@ -158,24 +166,26 @@ def _part(files: LocalFiles, segment: Segment, part: Part, seals: dict[str, Seal
     if stat is None or files.sha256(path) != part.sha256:
         found = "no file" if stat is None else "other content"
         return Finding("damaged_compaction", path, None, f"SHA-256 {part.sha256}", found)
-    covered = [seals[segment.seals[position]] for position in part.covers]
-    try:
-        if part.table == INDEX:
-            wanted, schema = indexed({name: seals[name] for name in segment.seals}), INDEX_SCHEMA
-        else:
-            definition = contract(part.table)
-            wanted, schema = rows_of(files, definition, covered), definition.arrow_schema()
-    except (StoreCorrupt, FileNotFoundError):  # a finding about the sealed file says so
-        return None
+    own = {name: seals[name] for name in segment.seals}
+    if part.table in (SEALS_INDEX, FILES_INDEX):
+        index = seals_index(own) if part.table == SEALS_INDEX else files_index(own)
+        same = parquet.read(files.path(path), INDEX_SCHEMA, files.root).equals(index)
+    else:
+        covered = [own[segment.seals[position]] for position in part.covers]
+        try:
+            same = _holds(files, path, contract(part.table), covered)
+        except (StoreCorrupt, FileNotFoundError):  # a finding about the sealed file says so
+            return None
+    return None if same else Finding("stale_compaction", path, None, "the rows that the seals hold", "other rows")
+
+
+def _holds(files: LocalFiles, path: str, definition: Contract, covered: list[Seal]) -> bool:
+    """Whether a part holds exactly the rows of the seals it covers, compared a piece at a time."""
+    schema = definition.arrow_schema()
     rows = parquet.read(files.path(path), schema, files.root, dictionaries=True)
-    if _are_equal(rows, wanted, schema):
-        return None
-    return Finding("stale_compaction", path, None, "the rows that the seals hold", "other rows")
-
-
-def _are_equal(rows: pa.Table, others: pa.Table, schema: pa.Schema) -> bool:
-    """Whether two tables hold the same, decoded a piece at a time."""
-    pieces = range(0, len(rows), 1 << 16)
-    return len(rows) == len(others) and all(
-        rows.slice(start, 1 << 16).cast(schema).equals(others.slice(start, 1 << 16).cast(schema)) for start in pieces
-    )
+    start = 0
+    for piece in Rows.of(files, definition, covered).pieces():
+        if not rows.slice(start, len(piece)).cast(schema).equals(piece.cast(schema)):
+            return False
+        start += len(piece)
+    return start == len(rows)

@@ -57,7 +57,8 @@ def seal(
         if first != ours:
             _remove(files, journal, created)
             return _same_or_refused(first, given, files, hint)
-        faults.reach("writer.before_release")
+        with reported("ending a write", files.root):
+            faults.reach("writer.before_release")
     return "written"
 
 
