@@ -109,6 +109,24 @@ class MissingField(InputError):
     code = "EF115"
 
 
+class CheckpointRefused(InputError):
+    """A checkpoint is damaged, asks for more than its limits, or could run code when it is loaded."""
+
+    code = "EF116"
+
+
+class MetadataRefused(InputError):
+    """A checkpoint does not say, or not clearly, what it takes and yields."""
+
+    code = "EF117"
+
+
+class TorchMissing(UsageError):
+    """A checkpoint is to be loaded and torch is not installed."""
+
+    code = "EF104"
+
+
 class UnknownName(UsageError):
     """A metric, table, protocol, run or parameter that does not exist."""
 
@@ -207,6 +225,18 @@ class DuplicateItem(ContractError):
     """An id that names one item stands in two rows."""
 
     code = "EF211"
+
+
+class CheckpointMismatch(ContractError):
+    """A checkpoint and the data it is to predict do not fit: classes, shapes, what comes out of it."""
+
+    code = "EF212"
+
+
+class InventoryRefused(ContractError):
+    """An inventory of models, a frozen catalogue or a list of errata that cannot be meant."""
+
+    code = "EF213"
 
 
 class TargetRefused(ContractError):

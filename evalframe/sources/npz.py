@@ -15,17 +15,20 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evalframe.errors import ArchiveRefused, UsageError
+from evalframe.errors import ArchiveRefused
+from evalframe.sources.limits import from_environment
 
 PLAIN = re.compile(r"[<>|](b1|[iu][1248]|f[248]|[US][0-9]{1,8})")
 """How a header spells booleans, integers, floats and text. Anything else is refused unread."""
+
+_PREFIX = "EVALFRAME_NPZ_"
 
 _DEFLATE = 1032
 """Deflate cannot shrink anything further than this, so a larger claim is a lie."""
@@ -65,21 +68,7 @@ class Limits:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Limits:
         """The defaults, with EVALFRAME_NPZ_ARRAY_BYTES and the like over them. UsageError where one is no count."""
-        given = os.environ if environment is None else environment
-        chosen = {}
-        for field in fields(cls):
-            text = given.get(_variable(field.name))
-            if text is None:
-                continue
-            if not (text.isascii() and text.isdigit()):
-                raise UsageError(
-                    f"{_variable(field.name)} is not a count",
-                    expected="a whole number",
-                    found=repr(text),
-                    hint=f"unset {_variable(field.name)}",
-                )
-            chosen[field.name] = int(text)
-        return cls(**chosen)
+        return from_environment(cls(), _PREFIX, environment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +240,7 @@ def _fill(member: IO[bytes], into: memoryview) -> None:
 
 
 def _variable(limit: str) -> str:
-    return f"EVALFRAME_NPZ_{limit.upper()}"
+    return _PREFIX + limit.upper()
 
 
 def told_by(error: BaseException) -> str:

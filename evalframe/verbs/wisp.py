@@ -16,7 +16,8 @@ from evalframe.verbs.score import Run, Scored
 from evalframe.verbs.score import score as score_run
 
 PROTOCOL = "wisp-har/1"
-_VIEWS = ("class_report", "confusion_matrix")
+VIEWS = ("class_report", "confusion_matrix")
+"""What OUT.json shows besides metrics."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,6 +26,8 @@ class Classified(Scored):
 
     classes: tuple[str, ...]
     data_sha256: str
+    command: str = "wisp score"
+    checkpoint_sha256: str | None = None
 
     def body(self) -> dict[str, Any]:
         """What OUT.json says. Undefined metrics are null; their reasons stand in `undefined`."""
@@ -47,12 +50,12 @@ class Classified(Scored):
             "confusion_matrix": matrix,
             "data_digest": self.data_digest,
             "data_sha256": self.data_sha256,
-            "checkpoint_sha256": None,
+            "checkpoint_sha256": self.checkpoint_sha256,
         }
 
     def to_json(self) -> str:
         """OUT.json as text."""
-        return to_json("wisp score", self.body(), self.identity.to_json())
+        return to_json(self.command, self.body(), self.identity.to_json())
 
 
 def score(
@@ -83,7 +86,7 @@ def score(
         settings,
         store=None if store is None else Store.open(store, create=True),
         relations=catalogue(*([relations] if relations else [])),
-        also=_VIEWS,
+        also=VIEWS,
     )
     result = Classified(**vars(scored), classes=saved.classes, data_sha256=saved.data_sha256)
     if output is not None:

@@ -1,0 +1,1 @@
+"""Trusted fitted checkpoints -> predictions. It fits and selects nothing. The only package that imports torch."""
