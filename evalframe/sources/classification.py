@@ -102,7 +102,7 @@ def vocabulary_of(fields: Fields, classes: Path | None) -> Vocabulary:
         raise UsageError(
             "the complete list of classes is not known",
             expected="--classes, or an array `classes` in NPZ: labels cannot tell which classes never occur",
-            found="neither",
+            found=f"no --classes, and a file of {', '.join(sorted(fields.present))}",
             where=fields.where,
             hint=f"evalframe wisp score --predictions {file} --classes CLASSES.json --output OUT.json",
         )

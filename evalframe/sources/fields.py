@@ -32,12 +32,13 @@ _AS_WRITTEN = Contract("predictions", "", "", columns=(), key=(), references=())
 class Fields:
     """One file's columns by our names, each one-dimensional; all that were asked for and found.
 
-    written: what the file calls each of them. sha256: of the file's bytes.
+    written: what the file calls each of them. present: all that the file holds. sha256: of the file's bytes.
     """
 
     where: str
     columns: Mapping[str, pa.Array]
     written: Mapping[str, str]
+    present: tuple[str, ...]
     sha256: str
 
     def rows(self, *names: str) -> int:
@@ -149,7 +150,7 @@ def _npz(
         with Npz(file, where, limits) as archive:
             written = written_names(archive.names, names, required, keys, where)
             columns = {name: column_of(archive.read(key), key, where) for name, key in written.items()}
-    return Fields(where, columns, written, digest)
+    return Fields(where, columns, written, archive.names, digest)
 
 
 def _table(path: Path, names: Sequence[str], required: Sequence[str], keys: Mapping[str, str]) -> Fields:
@@ -166,7 +167,7 @@ def _table(path: Path, names: Sequence[str], required: Sequence[str], keys: Mapp
                 hint=f"rename one of the columns {key}",
             )
     columns = {name: pa.concat_arrays(_wide(table.column(key)).chunks) for name, key in written.items()}
-    return Fields(str(path), columns, written, digest)
+    return Fields(str(path), columns, written, tuple(table.column_names), digest)
 
 
 def _wide(column: pa.ChunkedArray) -> pa.ChunkedArray:
