@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cyclopts import App, Parameter
 
-from evalframe.cli import compare, explain, floor, rescore, robometer, runs, sql, store, validate, wisp
+from evalframe.cli import compare, demo, explain, floor, rescore, robometer, runs, sql, store, validate, wisp
 from evalframe.cli.version import version
 
 
@@ -21,6 +21,7 @@ def _app(name: str, help: str) -> App:
 
 
 COMMANDS: dict[str, Callable[..., object]] = {
+    "demo": demo.demo,
     "explain": explain.explain,
     "validate": validate.validate,
     "compare": compare.compare,

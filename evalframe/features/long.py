@@ -39,13 +39,12 @@ def _kept(kept: pl.DataFrame) -> pl.DataFrame:
     spread = k * (k * k - 1) / 12
     squares = spread * ((v - v.mean()) * (v - v.mean())).sum()
     flat = (v.max() == v.min()) | (squares == 0)
-    delta = v.last() - v.first()
     return kept.group_by("trace", maintain_order=True).agg(
         v.last().alias("filter_final"),
         pl.when(flat).then(None).otherwise((trend / squares.sqrt()).clip(-1.0, 1.0)).alias("filter_pearson"),
-        delta.alias("filter_delta"),
+        (v.last() - v.first()).alias("filter_delta"),
         (trend / spread).alias("filter_slope"),
-        ((v.filter(i >= k // 2).mean() + delta) / 2).alias("filter_late_mean_delta"),
+        v.filter(i >= k // 2).mean().alias("filter_late_mean"),
     )
 
 

@@ -27,9 +27,18 @@ def trend(v: Points) -> pl.Expr:
     return total(((k - 1) / 2 - j) * (v[k - 1 - j] - v[j]) for j in range(k // 2))
 
 
-def all_equal(v: Points) -> pl.Expr:
-    """Whether all of at least two points are the same number."""
-    return reduce(and_, (point == v[0] for point in v[1:]))
+def spread(v: Points) -> pl.Expr:
+    """Sum of squares about the mean, times that of the index."""
+    mean = total(v) / len(v)
+    return index_spread(len(v)) * total((point - mean) * (point - mean) for point in v)
+
+
+def constant(v: Points) -> pl.Expr:
+    """Whether at least two points have no correlation.
+
+    Rounding can leave a spread in equal points, and none in points that differ in their last digits only.
+    """
+    return reduce(and_, (point == v[0] for point in v[1:])) | (spread(v) == 0)
 
 
 def index_spread(k: int) -> float:
@@ -37,13 +46,9 @@ def index_spread(k: int) -> float:
     return k * (k * k - 1) / 12
 
 
-def pearson(v: Points, constant: float | None) -> pl.Expr:
-    """Correlation of at least two points with their index; `constant` where all points are equal."""
-    mean = total(v) / len(v)
-    spread = index_spread(len(v)) * total((point - mean) * (point - mean) for point in v)
-    # Rounding can leave a spread in equal points, and none in points that differ in the last digits only.
-    flat = all_equal(v) | (spread == 0)
-    return pl.when(flat).then(pl.lit(constant, pl.Float64)).otherwise(trend(v) / spread.sqrt())
+def pearson(v: Points) -> pl.Expr:
+    """Correlation of at least two points with their index; null where they are constant."""
+    return pl.when(constant(v)).then(None).otherwise(trend(v) / spread(v).sqrt())
 
 
 def slope(v: Points) -> pl.Expr:
@@ -51,10 +56,10 @@ def slope(v: Points) -> pl.Expr:
     return trend(v) / index_spread(len(v))
 
 
-def late_mean_delta(v: Points) -> pl.Expr:
-    """Half of: mean of the last ceil(k/2) points + last - first. At least two points."""
+def late_mean(v: Points) -> pl.Expr:
+    """Mean of the last ceil(k/2) points."""
     late = v[len(v) // 2 :]
-    return (total(late) / len(late) + (v[-1] - v[0])) / 2
+    return total(late) / len(late)
 
 
 WINDOW = 5
@@ -62,10 +67,10 @@ WINDOW = 5
 
 
 def window_trend(v: Points) -> pl.Expr:
-    """Trend of one window of five."""
-    return trend(v)
+    """Trend of one window of five; null where it is constant."""
+    return pl.when(constant(v)).then(None).otherwise(trend(v))
 
 
 def window_pearson(v: Points) -> pl.Expr:
-    """Correlation of one window of five with time; 0 where it is constant, so that a constant window is not rising."""
-    return pearson(v, constant=0.0)
+    """Correlation of one window of five with time; null where it is constant."""
+    return pearson(v)

@@ -11,7 +11,7 @@ VERSION = 1
 """Of all formulas in this folder that make a column; the contract of the table says which versions it may hold."""
 
 _COMPUTED = ("window_trend", "window_pearson", "mse", "mae", "spearman")
-_FILTERING = ("filter_pearson", "filter_final", "filter_delta", "filter_slope", "filter_late_mean_delta")
+_FILTERING = ("filter_pearson", "filter_final", "filter_delta", "filter_slope", "filter_late_mean")
 
 
 def progress_features(traces: pl.DataFrame, targets: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:

@@ -67,9 +67,9 @@ def _kept(v: list[pl.Expr]) -> list[pl.Expr]:
     columns = [v[-1].alias("filter_final")] if v else []
     if len(v) > 1:
         columns += [
-            points.pearson(v, constant=None).clip(-1.0, 1.0).alias("filter_pearson"),
+            points.pearson(v).clip(-1.0, 1.0).alias("filter_pearson"),
             (v[-1] - v[0]).alias("filter_delta"),
             points.slope(v).alias("filter_slope"),
-            points.late_mean_delta(v).alias("filter_late_mean_delta"),
+            points.late_mean(v).alias("filter_late_mean"),
         ]
     return columns

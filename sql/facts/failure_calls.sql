@@ -5,13 +5,14 @@ title: Failure calls
 inputs: [progress_own_traces]
 grain: [run_id, step, trajectory_index]
 materialize: false
-parameters: [failed, final_clause, final_limit, rule_joins, window, window_pearson_limit]
+parameters: [constant_window, failed, final_clause, final_limit, rule_joins, window, window_pearson_limit]
 definition: >-
   Each trajectory, asked about its own task: whether its windows of five predictions and its final prediction call it a
   failure, which window did, and whether it is one. Fewer than five predictions: the window clause is false.
 not: Not a probability threshold that was tuned; the limits are the protocol's.
 source: Robometer frozen evaluation, "IND failure detection" and "OOD failure detection"
 reading: >-
+  A constant window has correlation 0 (`constant_window: zero`), or none and never fires (`never_fires`).
   `window: any` lets one window fire the clause, `last` reads the last window only. Correlations are compared as integer
   multiples of 1e-12; at limit 0 the numerator is, whose sign is that of the correlation but which no root has rounded.
   With `failed: wrong` a trajectory on which the model failed is called the opposite of the truth.
@@ -28,6 +29,8 @@ compared AS (
         outcome = 'failure' AS is_failure,
         len(window_pearson) AS n_windows,
         (SELECT window_units FROM limits) AS window_units,
+        CASE WHEN (SELECT value FROM protocol_parameters WHERE name = 'constant_window') = 'zero'
+             THEN CAST(0 AS DOUBLE) END AS constant_value,
         CASE WHEN (SELECT window_units FROM limits) = 0 THEN window_trend ELSE window_pearson END AS windows
     FROM progress_own_traces
 ),
@@ -38,9 +41,13 @@ fired AS (
         CASE (SELECT value FROM protocol_parameters WHERE name = 'window')
             WHEN 'any' THEN
                 list_position(
-                    list_transform(windows, lambda w: CAST(round_even(w * 1e12, 0) AS BIGINT) <= window_units), TRUE)
+                    list_transform(
+                        windows,
+                        lambda w: CAST(round_even(coalesce(w, constant_value) * 1e12, 0) AS BIGINT) <= window_units),
+                    TRUE)
             WHEN 'last' THEN
-                CASE WHEN CAST(round_even(windows[-1] * 1e12, 0) AS BIGINT) <= window_units THEN n_windows END
+                CASE WHEN CAST(round_even(coalesce(windows[-1], constant_value) * 1e12, 0) AS BIGINT) <= window_units
+                     THEN n_windows END
         END AS position,
         CASE (SELECT value FROM protocol_parameters WHERE name = 'final_clause')
             WHEN 'success_probability_at_most' THEN final_success_probability
@@ -82,7 +89,7 @@ SELECT
     n_windows,
     CASE WHEN status = 'scored' THEN window_fired END AS window_fired,
     CASE WHEN status = 'scored' AND window_fired THEN CAST(position - 1 AS BIGINT) END AS fired_window,
-    CASE WHEN status = 'scored' AND window_fired THEN window_pearson[position] END AS fired_window_pearson,
+    CASE WHEN status = 'scored' AND window_fired THEN coalesce(window_pearson[position], 0.0) END AS fired_window_pearson,
     CASE WHEN status = 'scored' THEN final_fired END AS final_fired,
     CASE WHEN status = 'scored' THEN final_value END AS final_value,
     CASE

@@ -4,13 +4,14 @@ layer: fact
 title: Filtering ranks
 inputs: [progress_features]
 grain: [run_id, step, query_task, score, trajectory_index]
-parameters: [failed, score_range, top_k]
+parameters: [failed, late_mean_delta, score_range, top_k]
 definition: >-
   Per query task and score, every candidate that was asked about the task, best first. Scores are made of all points but
   the final one and compared as integer multiples of 1e-12. A candidate without a score is in one last tied group. A
   hit is a successful trajectory recorded for the query task.
 source: Robometer frozen evaluation, "Filtering"
 reading: >-
+  late_mean_delta is half of (mean of the later half, rounded up, + last - first).
   `score_range: unit` maps Pearson and delta from [-1, 1] to [0, 1] and has no slope and no late_mean_delta. With
   `failed: wrong` a candidate on which the model failed has no score; with `excluded` it is not in the pool.
 --- */
@@ -18,7 +19,7 @@ WITH
 candidates AS (
     SELECT
         run_id, step, query_task, trajectory_index, trajectory_id, task,
-        filter_pearson, filter_final, filter_delta, filter_slope, filter_late_mean_delta,
+        filter_pearson, filter_final, filter_delta, filter_slope, filter_late_mean,
         task = query_task AND outcome = 'success' AS is_hit,
         n_failed > 0 AS failed
     FROM progress_features
@@ -39,7 +40,10 @@ raw_scores AS (
            'slope' AS score, filter_slope AS score_value, NULL AS spread FROM candidates
     UNION ALL
     SELECT run_id, step, query_task, trajectory_index, trajectory_id, task, is_hit, failed,
-           'late_mean_delta' AS score, filter_late_mean_delta AS score_value, NULL AS spread FROM candidates
+           'late_mean_delta' AS score,
+           CASE (SELECT value FROM protocol_parameters WHERE name = 'late_mean_delta')
+               WHEN 'half_of_late_mean_plus_delta' THEN (filter_late_mean + filter_delta) / CAST(2 AS DOUBLE)
+           END AS score_value, NULL AS spread FROM candidates
 ),
 -- A score of spread s has the fixed range [-s, 1]; one without has no fixed range.
 mapped AS (

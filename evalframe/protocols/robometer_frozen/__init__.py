@@ -19,6 +19,21 @@ WINDOW = Parameter(
     choices=("any", "last"),
     reading=True,
 )
+CONSTANT_WINDOW = Parameter(
+    name="constant_window",
+    default="zero",
+    meaning="A window of five equal predictions has correlation 0 (zero), or has none and does not fire (never_fires).",
+    choices=("zero", "never_fires"),
+    reading=True,
+)
+LATE_MEAN_DELTA = Parameter(
+    name="late_mean_delta",
+    default="half_of_late_mean_plus_delta",
+    meaning="The late-mean/delta score is half of: mean of the last ceil(n/2) points + last - first. Named, so that"
+    " another reading would be another fingerprint.",
+    choices=("half_of_late_mean_plus_delta",),
+    reading=True,
+)
 ROWS_PER_OUTCOME = Parameter(
     name="rows_per_outcome",
     default="50",
@@ -55,6 +70,7 @@ def _rule(*, joins: str, window_pearson_limit: str, final_clause: str) -> tuple[
         ),
         Parameter("final_limit", "0.5", "The limit of the final clause.", "decimal"),
         WINDOW,
+        CONSTANT_WINDOW,
     )
 
 
@@ -95,6 +111,7 @@ IND = Protocol(
         *_rule(joins="and", window_pearson_limit="0", final_clause="success_probability_at_most"),
         _top_k("30"),
         _score_range("raw"),
+        LATE_MEAN_DELTA,
         _tasks("12"),
         ROWS_PER_OUTCOME,
     ),
@@ -118,6 +135,7 @@ OOD = Protocol(
         *_rule(joins="or", window_pearson_limit="-0.2", final_clause="progress_below"),
         _top_k("30"),
         _score_range("raw"),
+        LATE_MEAN_DELTA,
         _tasks("4"),
         ROWS_PER_OUTCOME,
     ),
@@ -136,7 +154,7 @@ TOP50 = Protocol(
     title="The later four-task filtering analysis: one pool of four tasks, top-50, scores from fixed ranges",
     metrics=("top_k_pearson", "top_k_final", "top_k_delta"),
     primary=("top_k_final",),
-    parameters=(FAILED, _top_k("50"), _score_range("unit"), _tasks("4")),
+    parameters=(FAILED, _top_k("50"), _score_range("unit"), LATE_MEAN_DELTA, _tasks("4")),
     stored=("filter_ranks",),
     items="progress_items",
     cluster="trajectory_id",

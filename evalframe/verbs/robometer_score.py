@@ -1,0 +1,183 @@
+"""Saved progress traces -> errors, failure calls and filtering, per step; files and a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalframe.errors import UsageError
+from evalframe.protocols import protocol as protocol_of
+from evalframe.relations import catalogue
+from evalframe.sources.fields import file_sha256
+from evalframe.sources.progress import TARGETS as TARGET_COLUMNS
+from evalframe.sources.progress import read_targets, read_traces
+from evalframe.store import Store
+from evalframe.verbs import robometer_report as report
+from evalframe.verbs.outputs import to_json, write_bytes
+from evalframe.verbs.results import Rows
+from evalframe.verbs.robometer_output import MANIFEST, TARGETS, TRACES, Output, manifest_text
+from evalframe.verbs.robometer_steps import (
+    SYSTEM,
+    TRACE_COLUMNS,
+    Question,
+    answers_of,
+    check_pools,
+    parquet,
+    pools_of,
+    question,
+    scored_step,
+    sha256,
+    step_files,
+)
+from evalframe.verbs.score import Scored
+
+_COMMAND = "robometer score"
+
+
+@dataclass(frozen=True, repr=False)
+class ProgressScores(Rows):
+    """The metric rows of every step (table `metric_values`). steps: each step's scores and per-trajectory tables."""
+
+    asked: Question
+    steps: Mapping[int, Scored]
+    command: str = _COMMAND
+
+    def headlines(self) -> list[str]:
+        """Every step with the protocol and the start of its fingerprint."""
+        return [line for scored in self.steps.values() for line in scored.headlines()]
+
+    def shown(self) -> pa.Table:
+        """The values over all trajectories, beside their counts."""
+        overall = self.table.filter(pc.equal(self.table["stratum"], "all"))
+        return overall.select(["run_id", "metric", "value", "status", "reason", "n_items", "n_excluded", "n_failed"])
+
+    def body(self) -> dict[str, Any]:
+        """metrics.json of every step, by step."""
+        return {
+            "run_id": self.asked.run_id,
+            "parameters": dict(self.asked.identity.parameters),
+            "steps": {str(step): report.metrics_body(answers_of(one)) for step, one in self.steps.items()},
+        }
+
+    def to_json(self) -> str:
+        """The body as one JSON object."""
+        return to_json(self.command, self.body(), self.asked.identity.to_json())
+
+
+def score(
+    traces: Path | str,
+    targets: Path | str,
+    *,
+    protocol: str,
+    output: Path | str | None = None,
+    top_k: int | None = None,
+    window: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    relations: Path | None = None,
+    store: Path | str | None = None,
+    run_id: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    force: bool = False,
+) -> ProgressScores:
+    """Score saved traces (Parquet) against targets (Parquet) under a robometer protocol.
+
+    output: folder for `steps/`, as `evaluate` writes it. top_k, window, settings: protocol parameters. store: folder to
+    seal each step in, as run `<run-id>@<step>`. run_id: default that of the traces. Raises InputError (exit 2),
+    ContractError (exit 4, among them a pool smaller than k) or StoreConflict (exit 4); nothing is written then.
+    """
+    chosen = protocol_of(protocol)
+    if chosen.system != SYSTEM:
+        raise _other_protocol(protocol)
+    parameters = chosen.settings(_merged(settings, top_k=top_k, window=window))
+    known = read_targets(Path(targets))
+    steps = read_traces(Path(traces), known)
+    name = run_id or next(iter(steps.values()))["run_id"][0]
+    asked = question(chosen, parameters, catalogue(*([relations] if relations else [])), known, name)
+    for rows in steps.values():
+        check_pools(pools_of(rows), asked, where=str(traces))
+
+    inputs = {"traces_sha256": file_sha256(Path(traces)), "targets_sha256": file_sha256(Path(targets))}
+    target_file = parquet(known.table.sort("trajectory_id", "frame_index"), TARGET_COLUMNS)
+    manifest = manifest_text(
+        {**_manifest(asked, inputs), "targets_parquet_sha256": sha256(target_file)}, asked.identity.to_json()
+    )
+    folder = None if output is None else Output(Path(output))
+    if folder is not None and not force:
+        folder.check(manifest)
+
+    opened = None if store is None else Store.open(store, create=True)
+    scored = {
+        step: scored_step(
+            asked, step, rows, inputs=inputs, tags=tags or {}, store=opened, origin="rescored_saved_predictions"
+        )
+        for step, rows in sorted(steps.items())
+    }
+    if folder is not None:
+        _write(folder, asked, scored, steps, manifest, target_file, force=force)
+    return ProgressScores(pa.concat_tables([one.table for one in scored.values()]), asked, scored)
+
+
+def _merged(settings: Mapping[str, str] | None, *, top_k: int | None, window: str | None) -> dict[str, str]:
+    """The settings with the options that have a name of their own; saying one thing twice differently is refused."""
+    merged = dict(settings or {})
+    for name, value in (("top_k", top_k), ("window", window)):
+        if value is None:
+            continue
+        if merged.setdefault(name, str(value)) != str(value):
+            raise UsageError(
+                f"{name} is set twice",
+                expected="one value",
+                found=f"{value} and {merged[name]}",
+                where="--set",
+                hint=f"--set {name}={value}",
+            )
+    return merged
+
+
+def _other_protocol(protocol: str) -> UsageError:
+    return UsageError(
+        f"{protocol} is no robometer protocol",
+        expected="robometer-ind, robometer-ood or robometer-filtering-top50",
+        found=protocol,
+        where="--protocol",
+        hint="--protocol robometer-ind",
+    )
+
+
+def _manifest(asked: Question, inputs: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "made_by": _COMMAND,
+        "run_id": asked.run_id,
+        "parameters": dict(asked.identity.parameters),
+        "dataset_id": asked.targets.dataset_id,
+        "n_trajectories": len(asked.targets.labels),
+        "tasks": asked.targets.tasks,
+        **inputs,
+    }
+
+
+def _write(
+    folder: Output,
+    asked: Question,
+    scored: Mapping[int, Scored],
+    steps: Mapping[int, pl.DataFrame],
+    manifest: str,
+    target_file: bytes,
+    *,
+    force: bool,
+) -> None:
+    """The tree of an evaluation; every step's metrics.json after its other files."""
+    write_bytes(folder.root / TARGETS, target_file, force=force)
+    write_bytes(folder.root / MANIFEST, manifest.encode(), force=force)
+    for step, one in scored.items():
+        place = folder.step(step)
+        ordered = steps[step].sort("trajectory_id", "query_task", "prefix_index")
+        place.write(TRACES, parquet(ordered, TRACE_COLUMNS), replace=force)
+        for name, content in step_files(asked, one, _COMMAND).items():
+            place.write(name, content, replace=force)

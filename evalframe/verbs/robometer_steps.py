@@ -1,0 +1,158 @@
+"""One step of a progress run: its tables, its scores, and the files and store entries made of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from evalframe.errors import PoolTooSmall, SelectionDiffers
+from evalframe.protocols import Protocol
+from evalframe.relations import Catalogue
+from evalframe.sources import progress as source
+from evalframe.store import Store
+from evalframe.verbs import robometer_report as report
+from evalframe.verbs.outputs import to_json
+from evalframe.verbs.score import Identity, Run, Scored, identify, score
+
+SYSTEM = "robometer"
+TRACE_COLUMNS = source.TRACES_ALL
+
+
+@dataclass(frozen=True)
+class Question:
+    """What every step of a run is asked: protocol, parameters, relations, the data set, and the run's name."""
+
+    protocol: Protocol
+    identity: Identity
+    relations: Catalogue
+    targets: source.Targets
+    run_id: str
+
+    @property
+    def top_k(self) -> int:
+        """Candidates that filtering keeps."""
+        return int(self.identity.parameters["top_k"])
+
+    def stored_id(self, step: int) -> str:
+        """What a step is called in a store."""
+        return f"{self.run_id}@{step}"
+
+    def tables(self, step: int, traces: pl.DataFrame) -> Mapping[str, pa.Table]:
+        """The contracted tables of a step from its `progress_traces`, under the name it has in a store."""
+        return source.run_tables(traces.with_columns(run_id=pl.lit(self.stored_id(step))), self.targets)
+
+    def json(self, command: str, body: Mapping[str, Any]) -> bytes:
+        """A result file of this question."""
+        return to_json(command, body, self.identity.to_json()).encode()
+
+
+def question(
+    protocol: Protocol, settings: Mapping[str, str], relations: Catalogue, targets: source.Targets, run_id: str
+) -> Question:
+    """The question, with its fingerprint; settings are canonical and complete (`Protocol.settings`)."""
+    return Question(protocol, identify(protocol, settings, relations, ()), relations, targets, run_id)
+
+
+def scored_step(
+    asked: Question,
+    step: int,
+    traces: pl.DataFrame,
+    *,
+    inputs: Mapping[str, Any],
+    tags: Mapping[str, str],
+    store: Store | None,
+    origin: str,
+) -> Scored:
+    """Every metric of the protocol on one step; sealed as run `<run-id>@<step>` where there is a store."""
+    run = Run(
+        run_id=asked.stored_id(step),
+        system=SYSTEM,
+        dataset_id=asked.targets.dataset_id,
+        tables=asked.tables(step, traces),
+        inputs={**inputs, "step": step},
+        tags={"series": asked.run_id, **tags, "step": str(step)},
+    )
+    also = tuple(name for name in ("failure_counts", "filter_cuts") if _is_read(asked, name))
+    return score(
+        run,
+        asked.protocol,
+        asked.identity.parameters,
+        store=store,
+        relations=asked.relations,
+        also=also,
+        origin=origin,
+    )
+
+
+def _is_read(asked: Question, relation: str) -> bool:
+    return relation in {r.name for r in asked.relations.closure(*asked.protocol.metrics)}
+
+
+def answers_of(scored: Scored) -> dict[str, list[dict[str, Any]]]:
+    """The rows of a scored step by relation, as `robometer_report` reads them."""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in scored.identity.protocol.metrics}
+    for row in scored.to_pylist():
+        found.setdefault(row["metric"], []).append(row)
+    return found | {name: table.to_pylist() for name, table in scored.relations.items()}
+
+
+def step_files(asked: Question, scored: Scored, command: str) -> dict[str, bytes]:
+    """The JSON files of a step by name; a protocol that only filters has no progress.json and no failure.json."""
+    found = answers_of(scored)
+    bodies: dict[str, dict[str, Any]] = {}
+    if "progress_mse" in found:
+        bodies["progress.json"] = report.progress_body(found)
+        bodies["failure.json"] = report.failure_body(found)
+    bodies["filtering.json"] = report.filtering_body(found, asked.top_k)
+    bodies["metrics.json"] = report.metrics_body(found)
+    return {name: asked.json(command, body) for name, body in bodies.items()}
+
+
+def check_pools(pools: Mapping[str, int], asked: Question, where: str) -> None:
+    """Raise PoolTooSmall where a query task (text -> candidates) has fewer candidates than filtering keeps.
+
+    A protocol of one pool of so many tasks (it has no rows per outcome) is also held to that number: SelectionDiffers.
+    """
+    wanted = asked.identity.parameters
+    if "rows_per_outcome" not in wanted and len(pools) != int(wanted["tasks"]):
+        raise SelectionDiffers(
+            f"{asked.protocol.label} filters a pool of {wanted['tasks']} query tasks",
+            expected=f"{wanted['tasks']} query tasks",
+            found=f"{len(pools)}: {', '.join(sorted(pools))}",
+            where=where,
+            hint=f"--set tasks={len(pools)}  (another pool is another evaluation)",
+        )
+    small = {task: n for task, n in sorted(pools.items()) if n < asked.top_k}
+    if small:
+        raise PoolTooSmall(
+            f"filtering keeps {asked.top_k} candidates, and a pool has fewer",
+            expected=f"at least {asked.top_k} candidates for each query task",
+            found="; ".join(f"{task}: {n}" for task, n in small.items()),
+            where=where,
+            hint=f"--set top_k={max(1, min(small.values()))}  (another k is another evaluation)",
+        )
+
+
+def pools_of(traces: pl.DataFrame) -> dict[str, int]:
+    """Candidates of each query task: trajectories that were asked about it."""
+    counts = traces.group_by("query_task").agg(pl.col("trajectory_id").n_unique())
+    return dict(counts.iter_rows())
+
+
+def parquet(rows: pl.DataFrame, columns: Sequence[str]) -> bytes:
+    """The rows as a Parquet file whose bytes depend on nothing but the rows."""
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows.select(columns).to_arrow(), sink, compression="zstd", store_schema=False)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def sha256(content: bytes) -> str:
+    """64 hex of the SHA-256."""
+    return hashlib.sha256(content).hexdigest()
