@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -16,6 +17,7 @@ import duckdb
 from evalframe.engines.duckdb_syntax import syntax_of, writes
 from evalframe.engines.limits import check_limits, default_memory_limit
 from evalframe.engines.materialise import kept
+from evalframe.engines.pooling import CLUSTER, as_one_cluster, pooled
 from evalframe.errors import EngineError, RelationError
 from evalframe.relations.catalogue import PARAMETERS
 from evalframe.relations.plan import Plan, literal, parameters_sql, quoted
@@ -135,8 +137,11 @@ class DuckDB:
     def evaluate(self, plan: Plan) -> dict[str, pa.Table]:
         """The rows of the plan's outputs. What is read twice is computed once, kept for the plan and dropped."""
         tables = kept(plan)
+        of_one_cluster = pooled(plan)
         with self._scope(plan):
             for relation in plan.relations:
+                if relation.name in of_one_cluster:
+                    relation = replace(relation, body=as_one_cluster(relation.body, self._clustered(relation.inputs)))
                 self._create(relation, as_table=relation.name in tables)
             return {name: self._rows(name, plan) for name in plan.outputs}
 
@@ -180,6 +185,15 @@ class DuckDB:
             [list(names)],
         )
         return rows.fetchall()
+
+    def _clustered(self, names: Sequence[str]) -> list[str]:
+        """Those of the named inputs that have a cluster_id."""
+        rows = self._connection.execute(
+            "SELECT table_name FROM duckdb_columns() "
+            "WHERE database_name = 'temp' AND column_name = ? AND list_contains(?, table_name)",
+            [CLUSTER, list(names)],
+        )
+        return [name for (name,) in rows.fetchall()]
 
     def _require_bound(self, plan: Plan) -> None:
         if missing := [name for name in plan.sources if name not in self._bound]:

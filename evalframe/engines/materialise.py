@@ -18,7 +18,8 @@ def kept(plan: Plan) -> frozenset[str]:
     for relation in plan.relations:
         uses = readers[relation.name] + (relation.name in plan.outputs)
         if relation.materialize is not None:
-            wanted = relation.materialize
+            # An output is computed as a whole in any case; who reads it too need not compute it again.
+            wanted = relation.materialize or (relation.name in plan.outputs and readers[relation.name] > 0)
         elif relation.layer == "fact":
             wanted = uses > 1
         else:

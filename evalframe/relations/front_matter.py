@@ -23,8 +23,8 @@ _REQUIRED: Mapping[Layer, tuple[str, ...]] = {
     "view": _ALWAYS,
 }
 _OPTIONAL: Mapping[Layer, tuple[str, ...]] = {
-    "fact": (*_PROSE, "materialize"),
-    "state": (*_PROSE, "materialize"),
+    "fact": (*_PROSE, "materialize", "poolable"),
+    "state": (*_PROSE, "materialize", "poolable"),
     "calibration": (*_PROSE, "materialize"),
     "metric": (*_PROSE, "secondary", "metric"),
     "audit": _PROSE,
@@ -148,6 +148,7 @@ _CHECKS: Mapping[str, Callable[[Path, str, Any], Any]] = {
     "denominator": _one_of("data", "model"),
     "merge": _merge,
     "materialize": _truth,
+    "poolable": _truth,
     "secondary": _truth,
     "metric": _text,
     "not": _text,

@@ -19,7 +19,7 @@ class Plan:
 
     relations: what is computed. given: relations whose rows are supplied as data. tables: contract tables read.
     style: `steps` (an engine may keep intermediate results), `ctes` (one query per output), `views` (text that BI
-    tools and other engines can keep).
+    tools and other engines can keep). pooled: an engine may add up over all clusters where no output shows one.
     """
 
     outputs: tuple[str, ...]
@@ -28,6 +28,7 @@ class Plan:
     given: frozenset[str]
     parameters: Mapping[str, str] = field(default_factory=dict)
     style: Style = "steps"
+    pooled: bool = False
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -62,11 +63,13 @@ def plan(
     style: Style = "steps",
     parameters: Mapping[str, str] | None = None,
     given: frozenset[str] = frozenset(),
+    pooled: bool = False,
 ) -> Plan:
     """The plan for `outputs`.
 
     `parameters` are the settings of one protocol; those that the closure reads must be there (UnknownName otherwise)
-    and only those enter the plan. `given` names relations supplied as data instead of being computed.
+    and only those enter the plan. `given` names relations supplied as data instead of being computed. `pooled`: the
+    outputs are all that is wanted, so clusters that none of them shows need not be kept apart.
     """
     outputs = tuple(dict.fromkeys(outputs))
     relations = catalogue.closure(*outputs, given=given)
@@ -87,6 +90,7 @@ def plan(
         given=given,
         parameters={name: settings[name] for name in needed},
         style=style,
+        pooled=pooled,
     )
 
 

@@ -27,7 +27,9 @@ class Relation:
     inputs: contract tables and relations it reads. grain: the columns that identify a row. parameters: names it reads
     from protocol_parameters. merge (states): how each further column adds up over shards. materialize (facts,
     states, calibration): True or False where the author decided, None where the engine may. metric: the name under
-    which a metric is published, where another system's relation has it as its own.
+    which a metric is published, where another system's relation has it as its own. poolable (facts, states): its
+    columns follow row by row from its inputs or add up over rows, so that clusters may be left together where no output
+    shows one.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Relation:
     denominator: Literal["data", "model"] | None = None
     merge: Mapping[str, Literal["sum", "min", "max"]] | None = None
     materialize: bool | None = None
+    poolable: bool = False
     secondary: bool = False
     metric: str | None = None
     not_: str | None = None

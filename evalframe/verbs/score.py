@@ -140,7 +140,7 @@ def score(
     with DuckDB() as engine:
         for name, table in run.tables.items():
             engine.bind(name, table)
-        answers = engine.evaluate(plan(relations, outputs, parameters=identity.parameters))
+        answers = engine.evaluate(plan(relations, outputs, parameters=identity.parameters, pooled=True))
     digest = data_digest(answers[protocol.items].to_batches())
     values = _metric_values(run.run_id, identity, digest, answers, relations, origin, taint)
 

@@ -1,0 +1,61 @@
+"""Clusters that no output shows are left together: the same numbers from fewer rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from evalframe.engines.duckdb import DuckDB
+from evalframe.engines.pooling import pooled
+from evalframe.relations import Catalogue, plan
+
+ROWS = {"run_id": ["r"] * 4, "cluster_id": ["a", "a", "b", "c"], "n": [1, 2, 3, 4]}
+
+
+@pytest.fixture
+def relations(tmp_path: Path) -> Catalogue:
+    """class_labels stands in for rows with clusters: fact -> state per cluster -> metric."""
+    parts = {
+        "rows_kept": ("fact", "inputs: [class_labels]\ngrain: [run_id]\npoolable: true", "class_labels"),
+        "sums": ("state", "inputs: [rows_kept]\ngrain: [run_id, cluster_id]\nmerge: {n: sum}\npoolable: true", ""),
+    }
+    bodies = {
+        "rows_kept": "SELECT run_id, cluster_id, n FROM class_labels",
+        "sums": "SELECT run_id, cluster_id, CAST(sum(n) AS BIGINT) AS n FROM rows_kept GROUP BY run_id, cluster_id",
+    }
+    for name, (layer, head, _) in parts.items():
+        text = f"/* ---\nname: {name}\nlayer: {layer}\ntitle: t\n{head}\nparameters: []\ndefinition: d\n--- */\n"
+        (tmp_path / f"{name}.sql").write_text(text + bodies[name])
+    (tmp_path / "total.sql").write_text(
+        "/* ---\nname: total\nlayer: metric\ntitle: t\ninputs: [sums]\ngrain: [run_id]\nunit: count\nbetter: none\n"
+        "denominator: data\nparameters: []\ndefinition: d\n--- */\n"
+        "SELECT run_id, CAST(sum(n) AS DOUBLE) AS value, count(*) AS n_items FROM sums GROUP BY run_id"
+    )
+    return Catalogue((tmp_path,))
+
+
+def evaluated(relations: Catalogue, outputs: list[str], wanted: bool) -> dict[str, pa.Table]:
+    with DuckDB(threads=1) as engine:
+        engine.bind("class_labels", pa.table(ROWS))
+        return engine.evaluate(plan(relations, outputs, pooled=wanted))
+
+
+def test_a_metric_does_not_change_and_its_state_has_one_cluster(relations: Catalogue) -> None:
+    apart = evaluated(relations, ["total"], wanted=False)["total"].to_pylist()
+    together = evaluated(relations, ["total"], wanted=True)["total"].to_pylist()
+    assert apart == [{"run_id": "r", "value": 10.0, "n_items": 3}]
+    assert together == [{"run_id": "r", "value": 10.0, "n_items": 1}]
+
+
+def test_clusters_that_an_output_shows_stay_apart(relations: Catalogue) -> None:
+    answers = evaluated(relations, ["total", "sums"], wanted=True)
+    assert answers["sums"].column("cluster_id").to_pylist() == ["a", "b", "c"]
+    assert answers["total"].column("n_items").to_pylist() == [3]
+
+
+def test_only_poolable_relations_are_pooled_and_only_on_request(relations: Catalogue) -> None:
+    assert pooled(plan(relations, ["total"])) == frozenset()
+    assert pooled(plan(relations, ["total"], pooled=True)) == {"rows_kept", "sums"}
+    assert pooled(plan(relations, ["total", "rows_kept"], pooled=True)) == {"sums"}
