@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import json
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -13,7 +13,7 @@ PARTICIPANTS = 24
 WINDOWS = 40
 
 
-def write_windows(path: Path, *, skill: float, seed: int) -> None:
+def windows(*, skill: float, seed: int) -> bytes:
     """Saved predictions of 24 participants x 40 windows as NPZ. skill: share of windows that a typical one gets right.
 
     Labels and participants depend on nothing but this file; predictions on `seed` and `skill`. Participants differ in
@@ -33,8 +33,9 @@ def write_windows(path: Path, *, skill: float, seed: int) -> None:
             person.append(f"p{who:02d}")
             time.append(2.0 * when)
             failed.append(model.random() < 0.004)
+    file = io.BytesIO()
     np.savez(
-        path,
+        file,
         y_true=np.array(truth, np.int16),
         y_pred=np.array(guess, np.int16),
         participant=np.array(person),
@@ -42,27 +43,29 @@ def write_windows(path: Path, *, skill: float, seed: int) -> None:
         classes=np.array(ACTIVITIES),
         failed=np.array(failed, bool),
     )
+    return file.getvalue()
 
 
-def write_questions(path: Path, *, skill: float, seed: int) -> None:
+def questions(*, skill: float, seed: int) -> bytes:
     """300 multiple-choice answers as JSON lines, in groups of five. skill: how much weight falls on the right key."""
     world, model = Random(30), Random(seed)
     keys = ["supported", "insufficient", "contradicted"]
-    with path.open("w", encoding="utf-8", newline="\n") as lines:
-        for number in range(300):
-            label, hardness = world.randrange(3), world.random()
-            weights = [model.random() ** 2 for _ in keys]
-            weights[label] += skill * (1.4 - hardness)
-            row = {
-                "id": f"q{number:03d}",
-                "question": "decision",
-                "group": f"g{number // 5:02d}",
-                "source": "demo",
-                "task": "evidence" if number % 3 else "selection",
-                "type": "choice",
-                "variant": "clean",
-                "keys": keys,
-                "label": label,
-                "p": [w / sum(weights) for w in weights],
-            }
-            lines.write(json.dumps(row, sort_keys=True) + "\n")
+    lines = []
+    for number in range(300):
+        label, hardness = world.randrange(3), world.random()
+        weights = [model.random() ** 2 for _ in keys]
+        weights[label] += skill * (1.4 - hardness)
+        row = {
+            "id": f"q{number:03d}",
+            "question": "decision",
+            "group": f"g{number // 5:02d}",
+            "source": "demo",
+            "task": "evidence" if number % 3 else "selection",
+            "type": "choice",
+            "variant": "clean",
+            "keys": keys,
+            "label": label,
+            "p": [w / sum(weights) for w in weights],
+        }
+        lines.append(json.dumps(row, sort_keys=True))
+    return ("\n".join(lines) + "\n").encode()

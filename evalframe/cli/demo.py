@@ -1,0 +1,32 @@
+"""`evalframe demo`: the first hour, on data that it makes itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from evalframe.cli.common import put
+
+NEXT = """What to try next:
+  evalframe explain worst_class_f1                                what a number means, from tables to value
+  evalframe explain macro_f1 --steps --store {store} --run cnn    how it came about, row by row
+  evalframe compare --store {store} --baseline kev-base --candidate kev-tuned
+  evalframe runs --store {store}
+  evalframe wisp score --predictions YOUR.npz --output OUT.json --store {store}"""
+
+
+def demo(
+    folder: Annotated[Path, Parameter(help="Where the data and the store go.")] = Path("evalframe-demo"), /
+) -> None:
+    """Show the first hour on generated data: score, rank, compare, refuse, query. A second call changes nothing.
+
+    Example: evalframe demo evalframe-demo
+    """
+    from evalframe.verbs.demo import demo as steps
+
+    for step in steps(folder):
+        ending = f"\n(exit code {step.exit_code})" if step.exit_code else ""
+        put(f"# {step.title}\n$ {step.command}\n{step.output}{ending}\n")
+    put(NEXT.format(store=folder / "store"))
