@@ -4,7 +4,7 @@
     python -m tests.full NAME ...   run those
     python -m tests.full all        run all, one after the other
 
-A check is a function `full_*` in a module of tests/; it prints its figures and raises when a result is wrong.
+A check is a function `full_*() -> None` in a module of tests/; it prints its figures and raises when a result is wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 _TESTS = Path(__file__).resolve().parent
-_CHECK = re.compile(r"^def (full_\w+)\(", re.MULTILINE)
+_CHECK = re.compile(r"^def (full_\w+)\(\) -> None:", re.MULTILINE)
 
 
 def checks() -> dict[str, Callable[[], None]]:
