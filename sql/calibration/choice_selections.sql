@@ -2,7 +2,7 @@
 name: choice_selections
 layer: calibration
 title: The most confident part of a population
-inputs: [choice_score_groups, choice_score_histogram, choice_totals]
+inputs: [choice_score_groups, choice_score_histogram, choice_strata, choice_totals]
 grain: [run_id, stratum, fraction]
 parameters: []
 definition: >-
@@ -60,7 +60,8 @@ points AS (
         CAST(sum(g.n) AS BIGINT) AS n,
         CAST(sum(g.errors) AS BIGINT) AS errors
     FROM opened AS o
-    JOIN choice_score_groups AS g ON g.run_id = o.run_id AND g.stratum = o.stratum AND g.bucket = o.bucket
+    JOIN choice_strata AS t ON t.run_id = o.run_id AND t.stratum = o.stratum
+    JOIN choice_score_groups AS g ON g.run_id = t.run_id AND g.cell_index = t.cell_index AND g.bucket = o.bucket
     GROUP BY o.run_id, o.stratum, o.fraction, o.place, o.n_above, o.errors_above, g.confidence
 ),
 reached AS (

@@ -8,21 +8,22 @@ parameters: [temperature]
 materialize: false
 definition: >-
   The probabilities of each question at the protocol's temperature: z = ln(max(p, 1e-9)) / temperature, then softmax. At
-  temperature 1 they are the probabilities as stored. labelled: a right option is known and the source is not unknowable.
+  temperature 1 they are the probabilities as stored. A question of the source unknowable has no right option.
 reading: Temperature 1 leaves the stored probabilities untouched, exact zeros included.
 --- */
 WITH
 placed AS (
     SELECT
-        a.run_id, a.item_index, a.dataset_id, a.question_index, a.cell_index, a.label, c.variant, c.source, c.task, c.type,
-        a.p,
+        a.run_id, a.item_index, a.item_id, a.question, a.cluster_id, a.dataset_id, a.question_index, a.cell_index, a.label,
+        c.variant, c.source, c.task, c.type, a.p,
         CAST((SELECT value FROM protocol_parameters WHERE name = 'temperature') AS DOUBLE) AS temperature
     FROM choice_probabilities AS a
     JOIN choice_cells AS c ON c.run_id = a.run_id AND c.cell_index = a.cell_index
 ),
 scaled AS (
     SELECT
-        run_id, item_index, dataset_id, question_index, cell_index, label, variant, source, task, type, p, temperature,
+        run_id, item_index, item_id, question, cluster_id, dataset_id, question_index, cell_index, label,
+        variant, source, task, type, p, temperature,
         -- Relative to the largest, so that the sum of powers is at least 1 at any temperature.
         CASE WHEN temperature <> 1.0::DOUBLE
             THEN list_transform(p, lambda x: exp(
@@ -32,6 +33,9 @@ scaled AS (
 SELECT
     run_id,
     item_index,
+    item_id,
+    question,
+    cluster_id,
     dataset_id,
     question_index,
     cell_index,
@@ -39,8 +43,7 @@ SELECT
     source,
     task,
     type,
-    label,
-    label IS NOT NULL AND coalesce(source, '') <> 'unknowable' AS labelled,
+    CASE WHEN coalesce(source, '') <> 'unknowable' THEN label END AS label,
     CASE WHEN temperature = 1.0::DOUBLE THEN p
          ELSE list_transform(powers, lambda x: x / list_sum(powers)) END AS p
 FROM scaled

@@ -2,7 +2,7 @@
 name: choice_controls
 layer: fact
 title: Rows against their controls
-inputs: [choice_outcomes]
+inputs: [choice_named_answers]
 grain: [run_id, item_index]
 parameters: []
 definition: >-
@@ -19,7 +19,7 @@ SELECT
     coalesce(r.failed OR c.failed, FALSE) AS failed,
     r.predicted_key IS NOT NULL AND c.predicted_key IS NOT NULL AS answered,
     coalesce(r.predicted_key <> c.predicted_key, FALSE) AS flipped
-FROM choice_outcomes AS r
-LEFT JOIN choice_outcomes AS c
+FROM choice_named_answers AS r
+LEFT JOIN choice_named_answers AS c
     ON c.run_id = r.run_id AND c.item_id = r.control_id AND c.question = r.question
 WHERE r.control_id IS NOT NULL

@@ -2,7 +2,7 @@
 name: choice_pairs
 layer: fact
 title: Contrastive pairs
-inputs: [choice_outcomes]
+inputs: [choice_named_answers]
 grain: [run_id, pair_id, question]
 parameters: []
 definition: >-
@@ -27,6 +27,6 @@ SELECT
     count(predicted_key) = 2 AND min(predicted_key) = max(predicted_key) AS held,
     coalesce(bool_and(correct), FALSE) AS both_correct,
     bool_or(failed) AS failed
-FROM choice_outcomes
+FROM choice_named_answers
 WHERE variant = 'clean' AND pair_id IS NOT NULL
 GROUP BY run_id, pair_id, question

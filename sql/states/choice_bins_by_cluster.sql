@@ -18,5 +18,5 @@ SELECT
     CAST(sum(s.confidence_sum) AS DECIMAL(38, 15)) AS confidence_sum
 FROM choice_cell_sums AS s
 JOIN choice_strata AS t ON t.run_id = s.run_id AND t.cell_index = s.cell_index
-WHERE s.labelled AND NOT s.failed
+WHERE s.labelled AND s.bin >= 0
 GROUP BY s.run_id, t.stratum, s.cluster_id, s.bin

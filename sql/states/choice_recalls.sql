@@ -2,10 +2,11 @@
 name: choice_recalls
 layer: state
 title: Hits per family and right option
-inputs: [choice_outcomes, choice_strata]
+inputs: [choice_named_answers, choice_strata]
 grain: [run_id, stratum, cluster_id, family, truth_key]
 merge: {n: sum, n_failed: sum, hits: sum}
 parameters: []
+poolable: true
 definition: Per population, cluster, family of tasks and right option, the labelled rows, those on which the model failed, and the right answers. Rows without family and task are a family of their own, named by the empty text.
 --- */
 WITH
@@ -19,7 +20,7 @@ cells AS (
         count(*) AS n,
         count(*) FILTER (WHERE failed) AS n_failed,
         count(*) FILTER (WHERE correct) AS hits
-    FROM choice_outcomes
+    FROM choice_named_answers
     WHERE labelled
     GROUP BY run_id, cell_index, cluster_id, coalesce(family, ''), truth_key
 )

@@ -6,6 +6,7 @@ inputs: [choice_outcomes, choice_strata]
 grain: [run_id, stratum, cluster_id]
 merge: {n: sum, n_labelled: sum, n_labelled_failed: sum, score_error_sum: sum, rps_sum: sum}
 parameters: []
+poolable: true
 definition: Per population and cluster, the questions of type score, the labelled ones, those of them on which the model failed, and the sums of both ordinal losses over the answered ones.
 --- */
 WITH

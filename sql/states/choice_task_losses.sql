@@ -15,7 +15,7 @@ SELECT
     coalesce(c.task, '') AS task,
     CAST(sum(s.n) AS BIGINT) AS n,
     CAST(sum(CASE WHEN s.labelled THEN s.n ELSE 0 END) AS BIGINT) AS n_labelled,
-    CAST(sum(CASE WHEN s.labelled AND s.failed THEN s.n ELSE 0 END) AS BIGINT) AS n_labelled_failed,
+    CAST(sum(CASE WHEN s.labelled AND s.bin < 0 THEN s.n ELSE 0 END) AS BIGINT) AS n_labelled_failed,
     CAST(sum(s.nll_sum) AS DECIMAL(38, 15)) AS nll_sum
 FROM choice_cell_sums AS s
 JOIN choice_cells AS c ON c.run_id = s.run_id AND c.cell_index = s.cell_index

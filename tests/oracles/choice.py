@@ -142,6 +142,7 @@ def metrics(items: Sequence[Outcome], choices: Choices = Choices()) -> dict[str,
     def share(part: int, whole: int, empty: Undefined = "no_items") -> Value:
         return float(Fraction(part, whole)) if whole else empty
 
+    unreached: Undefined = "no_rows_above_cutoff" if n else "no_items"
     bias = [Fraction(o.confidence or 0.0) - o.correct for o in answered]
     out: dict[str, Value] = {
         "accuracy": share(hits, n),
@@ -152,14 +153,14 @@ def metrics(items: Sequence[Outcome], choices: Choices = Choices()) -> dict[str,
         "ece": _ece(answered, choices),
         "confident_error_rate": share(sum(not o.correct for o in sure), n),
         "coverage_at_0_9": share(sum(o.confidence is not None and o.confidence >= 0.9 for o in items), n_all),
-        "accuracy_at_0_9": share(sum(o.correct for o in sure), len(sure), "no_rows_above_cutoff"),
+        "accuracy_at_0_9": share(sum(o.correct for o in sure), len(sure), unreached),
         "coverage_at_error_0.01": _coverage(items, choices, Fraction(1, 100)),
         "coverage_at_error_0.05": _coverage(items, choices, Fraction(5, 100)),
         "aurc": _aurc(items, choices),
     }
     for name, cut in (("0_9", 0.9), ("0_95", 0.95), ("0_99", 0.99)):
         above = [o for o in answered if o.confidence is not None and o.confidence >= cut]
-        out[f"error_rate_at_{name}"] = share(sum(not o.correct for o in above), len(above), "no_rows_above_cutoff")
+        out[f"error_rate_at_{name}"] = share(sum(not o.correct for o in above), len(above), unreached)
     for name, fraction in (("0.5", Fraction(1, 2)), ("0.8", Fraction(4, 5))):
         out[f"selective_coverage_{name}"], out[f"selective_accuracy_{name}"] = _selective(items, choices, fraction)
     scale = [o for o in items if o.row["type"] == "score"]

@@ -37,8 +37,8 @@ N_BINS = Parameter(
 BIN_RULE = Parameter(
     name="bin_rule",
     default="left_closed",
-    meaning="Which bin holds a confidence that is an edge: the upper one (left_closed), the lower one (right_closed), or"
-    " whichever int(confidence * n_bins) says (truncated).",
+    meaning="Which bin holds a confidence that is an edge: the upper one (left_closed), the lower one (right_closed),"
+    " or whichever int(confidence * n_bins) says (truncated).",
     choices=("left_closed", "right_closed", "truncated"),
 )
 TEMPERATURE = Parameter(

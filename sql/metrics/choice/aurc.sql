@@ -2,7 +2,7 @@
 name: aurc
 layer: metric
 title: Area under the risk-coverage curve
-inputs: [choice_score_groups, choice_totals]
+inputs: [choice_score_groups, choice_strata, choice_totals]
 grain: [run_id, stratum]
 unit: proportion
 better: lower
@@ -16,9 +16,16 @@ reading: Failed questions are never accepted and stay in the denominator.
 --- */
 WITH
 tied AS (
-    SELECT run_id, stratum, confidence, CAST(sum(n) AS BIGINT) AS n, CAST(sum(errors) AS BIGINT) AS errors
-    FROM choice_score_groups
-    GROUP BY run_id, stratum, confidence
+    SELECT
+        t.run_id,
+        t.stratum,
+        g.confidence,
+        CAST(sum(g.n) AS BIGINT) AS n,
+        CAST(sum(g.errors) AS BIGINT) AS errors
+    FROM choice_totals AS t
+    JOIN choice_strata AS c ON c.run_id = t.run_id AND c.stratum = t.stratum
+    JOIN choice_score_groups AS g ON g.run_id = c.run_id AND g.cell_index = c.cell_index
+    GROUP BY t.run_id, t.stratum, g.confidence
 ),
 accepted AS (
     SELECT

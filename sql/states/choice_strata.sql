@@ -1,9 +1,10 @@
 /* ---
 name: choice_strata
-layer: fact
+layer: state
 title: Populations of a run
 inputs: [choice_cells]
 grain: [run_id, cell_index, stratum]
+merge: {}
 parameters: []
 definition: >-
   Every cell of questions with each population that it belongs to. all: every row. clean: no perturbation. headline:
