@@ -79,7 +79,7 @@ class Comparing:
         with DuckDB() as engine:
             if alike and not self.request.on_intersection:
                 reader = Reader(self.store, self.catalogue, engine)
-                measured = self._measured(engine, reader, alike)
+                measured = self._measured(reader, alike)
             for pair in pairs:
                 if pair[1].run_id in refused:
                     why = refused[pair[1].run_id]
@@ -102,7 +102,7 @@ class Comparing:
             return []
         with DuckDB() as engine:
             reader = Reader(self.store, self.catalogue, engine, shared.tables)
-            measured = self._measured(engine, reader, [pair])
+            measured = self._measured(reader, [pair])
             return self._compared(measured, reader, pair, outcome, same_items=True)
 
     def _compared(
@@ -135,14 +135,14 @@ class Comparing:
             ]
             return
         with DuckDB() as engine:
-            measured = self._measured(engine, Reader(self.store, self.catalogue, engine), pairs)
+            measured = self._measured(Reader(self.store, self.catalogue, engine), pairs)
             rows, found = group_rows(measured, pairing, pairs, self._relations(), self.request, self.protocol)
         outcome.rows += rows
         outcome.refusals += found
 
-    def _measured(self, engine: DuckDB, reader: Reader, pairs: Sequence[tuple[Side, Side]]) -> Measured:
+    def _measured(self, reader: Reader, pairs: Sequence[tuple[Side, Side]]) -> Measured:
         sides = list({side.run_id: side for pair in pairs for side in pair}.values())
-        return Measured(engine, reader, self.catalogue, self.metrics, self.every_metric, sides, self.request)
+        return Measured(reader, self.protocol, self.metrics, self.every_metric, sides, self.request)
 
     def _relations(self) -> list[Any]:
         return [self.catalogue[metric] for metric in self.metrics]

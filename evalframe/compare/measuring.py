@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from evalframe.compare.cells import Cell
+from evalframe.compare.clustering import clustering
 from evalframe.compare.points import Point, Points, points
 from evalframe.compare.reached import recall_metric
 from evalframe.compare.uncertainty import Resampler
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from evalframe.compare.request import Request
     from evalframe.compare.sides import Side
     from evalframe.compare.states import Reader
-    from evalframe.engines.duckdb import DuckDB
-    from evalframe.relations import Catalogue, Relation
+    from evalframe.protocols import Protocol
+    from evalframe.relations import Relation
 
 
 class Measured:
@@ -28,19 +29,19 @@ class Measured:
 
     def __init__(
         self,
-        engine: DuckDB,
         reader: Reader,
-        catalogue: Catalogue,
+        protocol: Protocol,
         metrics: Sequence[str],
         every_metric: Sequence[str],
         sides: Sequence[Side],
         request: Request,
     ) -> None:
-        """every_metric: all that the protocol has; their states say which clusters there are, whatever is asked for."""
+        """every_metric: all that the runs have; their states say which clusters there are, whatever is asked for."""
+        catalogue, engine = reader.catalogue, reader.engine
         beside = [recall for metric in metrics if (recall := recall_metric(metric)) in every_metric]
         shown = tuple(dict.fromkeys((*metrics, *(name for name in beside if name is not None))))
         cut = [state.name for state in catalogue.cluster_states(*dict.fromkeys((*shown, *every_metric)))]
-        states = reader.read(cut, sides)
+        states = self._states(reader, protocol, cut, sides, request)
         needed = catalogue.tables(*shown, given=frozenset(cut))
         runs = [side.run_id for side in sides]
         dimensions: dict[str, pa.Table] = {name: reader.table(name, runs) for name in needed}
@@ -54,6 +55,16 @@ class Measured:
             replicates=request.replicates,
             seed=request.seed,
         )
+
+    @staticmethod
+    def _states(
+        reader: Reader, protocol: Protocol, names: Sequence[str], sides: Sequence[Side], request: Request
+    ) -> dict[str, pa.Table]:
+        """The states by the clusters asked for."""
+        if request.cluster is None or request.cluster == protocol.cluster:
+            return reader.read(names, sides)
+        others = clustering(reader, protocol, request.cluster, names, sides)
+        return others.apply(reader.standing_in(others.facts).read(names, sides))
 
     def point(self, side: Side, relation: Relation, cell: Cell) -> Point | None:
         """The point estimate of one side in one cell; None where it has none."""

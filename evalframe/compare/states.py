@@ -8,28 +8,41 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from evalframe.contracts import contracts
-from evalframe.engines.duckdb import DuckDB
 from evalframe.relations import Catalogue, plan
 
 if TYPE_CHECKING:
     from evalframe.compare.sides import Side
+    from evalframe.engines.duckdb import DuckDB
     from evalframe.store import Store
+
+_STAMPS = ["protocol", "protocol_fingerprint"]
 
 
 class Reader:
     """Evaluates relations for the compared runs from what the store keeps of them.
 
     Facts and states that were stored with the results are taken from there, everything else is computed from the
-    contract tables, under the parameters of each side. `replaced` holds tables that stand in for stored ones.
+    contract tables, under the parameters of each side. tables: stand in for stored contract tables. relations: stand in
+    for relations of that name. What is computed from either is never taken from the store.
     """
 
     def __init__(
-        self, store: Store, catalogue: Catalogue, engine: DuckDB, replaced: Mapping[str, pa.Table] | None = None
+        self,
+        store: Store,
+        catalogue: Catalogue,
+        engine: DuckDB,
+        tables: Mapping[str, pa.Table] | None = None,
+        relations: Mapping[str, pa.Table] | None = None,
     ) -> None:
+        self.catalogue = catalogue
+        self.engine = engine
         self._store = store
-        self._catalogue = catalogue
-        self._engine = engine
-        self._replaced = dict(replaced or {})
+        self._tables = dict(tables or {})
+        self._relations = dict(relations or {})
+
+    def standing_in(self, relations: Mapping[str, pa.Table]) -> Reader:
+        """The same reader with rows of its own for some relations."""
+        return Reader(self._store, self.catalogue, self.engine, self._tables, {**self._relations, **relations})
 
     def read(self, outputs: Iterable[str], sides: Sequence[Side]) -> dict[str, pa.Table]:
         """The rows of the relations `outputs` of all `sides`, keyed by name; each keeps its run_id."""
@@ -42,41 +55,58 @@ class Reader:
 
     def table(self, name: str, runs: Sequence[str]) -> pa.Table:
         """The rows of a contract table that belong to `runs` or to their data sets."""
-        if name in self._replaced:
-            return self._replaced[name]
+        if name in self._tables:
+            return self._tables[name]
         return self._store.runs(runs) if name == "runs" else self._store.read(name, runs=runs)
 
+    def columns(self, relation: str, sides: Sequence[Side]) -> tuple[str, ...]:
+        """Names of the columns of a relation; nothing is computed."""
+        given = self._given((relation,), sides)
+        if relation in given:
+            return tuple(name for name in contracts()[relation].names if name not in _STAMPS)
+        wanted = plan(self.catalogue, [relation], parameters=sides[0].parameters, given=given)
+        self._bind(wanted.sources, given, sides)
+        return tuple(self.engine.schema(wanted)[relation].names)
+
     def _read(self, outputs: tuple[str, ...], sides: Sequence[Side]) -> dict[str, pa.Table]:
-        given = self._stored(outputs, sides)
-        runs = [side.run_id for side in sides]
-        prints = {side.fingerprint for side in sides}
-        needed = plan(self._catalogue, outputs, parameters=sides[0].parameters, given=given)
-        for name in needed.sources:
-            if name in given:
-                self._engine.bind(name, self._store.files(name, runs=runs, fingerprints=prints))
-            elif name in self._replaced or name == "runs":
-                self._engine.bind(name, self.table(name, runs))
-            else:
-                self._engine.bind(name, self._store.files(name, runs=runs))
+        given = self._given(outputs, sides)
+        found = {name: self._kept(name, sides) for name in outputs if name in given}
         if computed := [name for name in outputs if name not in given]:
-            found = self._engine.evaluate(plan(self._catalogue, computed, parameters=sides[0].parameters, given=given))
-        else:
-            found = {}
-        for name in outputs:
-            if name in given:
-                found[name] = self._store.read(name, runs=runs, fingerprints=prints).drop_columns(
-                    ["protocol", "protocol_fingerprint"]
-                )
+            wanted = plan(self.catalogue, computed, parameters=sides[0].parameters, given=given)
+            self._bind(wanted.sources, given, sides)
+            found.update(self.engine.evaluate(wanted))
         return found
 
-    def _stored(self, outputs: tuple[str, ...], sides: Sequence[Side]) -> frozenset[str]:
-        """Relations below `outputs` (or among them) whose rows every side has stored; none where tables stand in."""
-        if self._replaced:
-            return frozenset()
+    def _bind(self, names: Sequence[str], given: frozenset[str], sides: Sequence[Side]) -> None:
+        runs = [side.run_id for side in sides]
+        for name in names:
+            if name in self._relations:
+                self.engine.bind(name, self._relations[name])
+            elif name in given:
+                prints = {side.fingerprint for side in sides}
+                self.engine.bind(name, self._store.files(name, runs=runs, fingerprints=prints))
+            elif name in self._tables or name == "runs":
+                self.engine.bind(name, self.table(name, runs))
+            else:
+                self.engine.bind(name, self._store.files(name, runs=runs))
+
+    def _kept(self, name: str, sides: Sequence[Side]) -> pa.Table:
+        if name in self._relations:
+            return self._relations[name]
+        runs, prints = [side.run_id for side in sides], {side.fingerprint for side in sides}
+        return self._store.read(name, runs=runs, fingerprints=prints).drop_columns(_STAMPS)
+
+    def _given(self, outputs: tuple[str, ...], sides: Sequence[Side]) -> frozenset[str]:
+        """Relations below `outputs`, or among them, whose rows need not be computed."""
+        stand_ins = frozenset(self._relations)
+        if self._tables:
+            return stand_ins
         known = contracts()
-        closure = self._catalogue.closure(*outputs)
-        return frozenset(
+        stored = {
             relation.name
-            for relation in closure
-            if relation.name in known and all(relation.name in side.kept for side in sides)
-        )
+            for relation in self.catalogue.closure(*outputs)
+            if relation.name in known
+            and all(relation.name in side.kept for side in sides)
+            and stand_ins.isdisjoint(one.name for one in self.catalogue.closure(relation.name))
+        }
+        return stand_ins | stored

@@ -92,14 +92,15 @@ class Resampler:
 
     def clusters(self, runs: Sequence[str], stratum: str) -> pa.Array:
         """Sorted ids of the clusters that hold anything of `runs` in `stratum`, in any state."""
-        chunks = []
-        for table in self._states.values():
+        tables = [t for t in self._states.values() if "stratum" in t.column_names] or list(self._states.values())
+        found: set[str] = set()
+        for table in tables:
             inside = pc.is_in(table["run_id"], value_set=pa.array(runs, table["run_id"].type))
             if "stratum" in table.column_names:
                 inside = pc.and_(inside, pc.equal(table["stratum"], stratum))
-            chunks += pc.unique(table["cluster_id"].filter(inside)).cast(pa.large_string()).to_pylist()
+            found.update(pc.unique(table["cluster_id"].filter(inside)).to_pylist())
         # Text sorts by code points here, whatever an engine's collation is.
-        return pa.array(sorted(set(chunks)), pa.large_string())
+        return pa.array(sorted(found), pa.large_string())
 
     def _change(self, baseline: Side, candidate: Side, metric: str, cell: Cell) -> float | None:
         first = self._points[baseline.run_id][metric][cell].value

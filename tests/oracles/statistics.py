@@ -151,8 +151,34 @@ def coverage_at_error(items: Sequence[tuple[float, bool]], unranked: int, budget
 
 
 def area_under_risk_coverage(items: Sequence[tuple[float, bool]], unranked: int = 0) -> float | None:
-    """Items (confidence, wrong): items added x error rate after the group, over all items."""
-    n = len(items) + unranked
-    if n == 0:
+    """Items (confidence, wrong): items added x error rate after the group, over all items; None of no ranked item."""
+    if not items:
         return None
-    return float(sum((Fraction(size * errors, so_far) for size, so_far, errors in _accepted(items)), Fraction(0)) / n)
+    area = sum((Fraction(size * errors, so_far) for size, so_far, errors in _accepted(items)), Fraction(0))
+    return float(area / (len(items) + unranked))
+
+
+def most_confident(
+    items: Sequence[tuple[float, bool]], unranked: int, fraction: Fraction
+) -> tuple[float, float] | None:
+    """Items (confidence, wrong): coverage and accuracy of those that reach the max(1, ceil(fraction n))-th largest."""
+    if not items:
+        return None
+    n = len(items) + unranked
+    place = min(max(1, math.ceil(fraction * n)), len(items))
+    cutoff = sorted((score for score, _ in items), reverse=True)[place - 1]
+    accepted = [wrong for score, wrong in items if score >= cutoff]
+    return len(accepted) / n, accepted.count(False) / len(accepted)
+
+
+def marked_in_top(items: Sequence[tuple[float, bool]], k: int) -> float | None:
+    """Items (score, marked): marked ones among the top k, a tied group at the cut giving its share of the places."""
+    if len(items) < k:
+        return None
+    found, left = Fraction(0), k
+    for score in sorted({s for s, _ in items}, reverse=True):
+        group = [marked for s, marked in items if s == score]
+        places = min(left, len(group))
+        found += Fraction(places * sum(group), len(group))
+        left -= places
+    return float(found)

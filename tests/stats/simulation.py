@@ -1,7 +1,7 @@
 """Simulated comparisons of two equally good models: how often the test rejects and the interval covers zero.
 
-Clusters differ in size and in how hard they are, and each model has its own luck with each cluster, so that items of one
-cluster are not independent. Both models draw from one distribution: the true change of every metric is 0.
+Clusters differ in size and in how hard they are, and each model has its own luck with each cluster, so that items of
+one cluster are not independent. Both models draw from one distribution: the true change of every metric is 0.
 """
 
 from __future__ import annotations

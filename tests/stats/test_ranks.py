@@ -20,10 +20,27 @@ ITEMS = st.lists(
 WEIGHTS = st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=5)
 UNRANKED = st.lists(st.integers(0, 2), min_size=4, max_size=4)
 
+
+def _part(pair: tuple[float, float] | None, position: int) -> float | None:
+    return None if pair is None else pair[position]
+
+
 KERNELS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., float | None]]] = {
     "average_precision": (ranks.average_precision, lambda items, _: oracle.average_precision(items)),
     "roc_auc": (ranks.roc_auc, lambda items, _: oracle.roc_auc(items)),
     "aurc": (ranks.area_under_risk_coverage, oracle.area_under_risk_coverage),
+    "selected coverage": (
+        lambda groups, weights: ranks.most_confident(groups, weights, Fraction(4, 5)).coverage(),
+        lambda items, unranked: _part(oracle.most_confident(items, unranked, Fraction(4, 5)), 0),
+    ),
+    "selected accuracy": (
+        lambda groups, weights: ranks.most_confident(groups, weights, Fraction(1, 2)).unmarked_share(),
+        lambda items, unranked: _part(oracle.most_confident(items, unranked, Fraction(1, 2)), 1),
+    ),
+    "top 4": (
+        lambda groups, weights: ranks.marked_in_top(groups, weights, 4),
+        lambda items, _: oracle.marked_in_top(items, 4),
+    ),
     "coverage": (
         lambda groups, weights: ranks.coverage_at_error(groups, weights, Fraction(1, 4)),
         lambda items, unranked: oracle.coverage_at_error(items, unranked, Fraction(1, 4)),

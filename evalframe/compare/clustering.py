@@ -1,0 +1,104 @@
+"""`--cluster COLUMN`: other clusters than the protocol's, made from a column of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalframe.contracts import contracts
+from evalframe.errors import UsageError
+
+if TYPE_CHECKING:
+    from evalframe.compare.sides import Side
+    from evalframe.compare.states import Reader
+    from evalframe.protocols import Protocol
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """How the clusters change: facts whose rows carry new ones, or a new name for each cluster of a run."""
+
+    facts: Mapping[str, pa.Table]
+    renamed: Mapping[tuple[str, str], str]
+
+    def apply(self, states: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+        """The states with their clusters renamed; rows of one cluster are merged when they are resampled."""
+        return {name: self._renamed(table) if self.renamed else table for name, table in states.items()}
+
+    def _renamed(self, table: pa.Table) -> pa.Table:
+        pairs = zip(table["run_id"].to_pylist(), table["cluster_id"].to_pylist(), strict=True)
+        names = pa.array([self.renamed.get(pair, pair[1]) for pair in pairs], pa.large_string())
+        return table.set_column(table.schema.get_field_index("cluster_id"), "cluster_id", names)
+
+
+def clustering(
+    reader: Reader, protocol: Protocol, column: str, metrics: Sequence[str], sides: Sequence[Side]
+) -> Clustering:
+    """New clusters from `column` of the facts that carry clusters, of a table that says more about the same rows, or of
+    any relation that tells it for each cluster of the protocol. A null keeps the cluster as it was.
+
+    Raises UsageError where no row tells the column, or where one cluster would be in two.
+    """
+    closure = reader.catalogue.closure(*metrics)
+    shapes = {r.name: reader.columns(r.name, sides) for r in closure if r.layer == "fact"}
+    carriers = [name for name, columns in shapes.items() if "cluster_id" in columns]
+    facts = {}
+    for name in carriers:
+        rows = _with_column(reader, name, shapes[name], column, sides)
+        if rows is not None:
+            facts[name] = _replaced(rows, column, shapes[name])
+    if carriers and len(facts) == len(carriers):
+        return Clustering(facts, {})
+    for name, columns in shapes.items():
+        key = next((key for key in ("cluster_id", protocol.cluster) if key in columns), None)
+        if key is not None and column in columns:
+            return Clustering({}, _names(reader.read([name], sides)[name], key, column))
+    known = sorted({each for columns in shapes.values() for each in columns})
+    raise UsageError(
+        f"there is no column {column!r} to cluster by",
+        expected=", ".join(known),
+        found=column,
+        where="--cluster",
+        hint=f"--cluster {protocol.cluster}, or leave it out",
+    )
+
+
+def _with_column(
+    reader: Reader, fact: str, columns: Sequence[str], column: str, sides: Sequence[Side]
+) -> pa.Table | None:
+    """The rows of `fact` with `column` among them: its own, or that of a contract table with the fact's grain."""
+    if column in columns:
+        return reader.read([fact], sides)[fact]
+    grain = list(reader.catalogue[fact].grain)
+    for table in reader.catalogue.tables(fact):
+        names = contracts()[table].names if table in contracts() else ()
+        if column in names and set(grain) <= set(names):
+            values = reader.table(table, [side.run_id for side in sides]).select([*grain, column])
+            return reader.read([fact], sides)[fact].join(values, keys=grain, join_type="left outer")
+    return None
+
+
+def _replaced(rows: pa.Table, column: str, columns: Sequence[str]) -> pa.Table:
+    text = rows[column].cast(pa.large_string())
+    clusters = pc.coalesce(text, rows["cluster_id"].cast(pa.large_string()))
+    return rows.set_column(rows.schema.get_field_index("cluster_id"), "cluster_id", clusters).select(list(columns))
+
+
+def _names(rows: pa.Table, key: str, column: str) -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], str] = {}
+    distinct = rows.select(["run_id", key, column]).group_by(["run_id", key, column]).aggregate([])
+    for run, cluster, value in zip(*(distinct[name].to_pylist() for name in ("run_id", key, column)), strict=True):
+        name = cluster if value is None else str(value)
+        if found.setdefault((run, cluster), name) != name:
+            raise UsageError(
+                f"{column} does not make clusters: one {key} would be in two",
+                expected=f"one {column} for each {key}",
+                found=f"{cluster}: {found[run, cluster]} and {name}",
+                where="--cluster",
+                hint="--cluster with a column that is the same for all of it",
+            )
+    return found
