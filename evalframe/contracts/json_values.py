@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from evalframe.contracts import physical
+
+# How decimals and times are spelled; Python's own parsers also take 1_000 and cut off what is finer than microseconds.
+DECIMAL = r"^-?[0-9]{1,23}(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$"
+TIMESTAMP = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})$"
+_DIGITS = Context(prec=38)  # Python's own precision is 28
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -69,20 +75,23 @@ def _number(value: Any) -> float:
 def _decimal(value: Any) -> Decimal:
     """38 digits, 15 of them decimals, from a number or from its text."""
     try:
-        number = Decimal(str(_only(value, int, float, str)))
-        scaled = number.quantize(Decimal("1e-15"))
+        number = Decimal(_spelled(str(_only(value, int, float, str)), DECIMAL))
+        scaled = number.quantize(Decimal("1e-15"), context=_DIGITS)
     except InvalidOperation as error:
-        raise ValueError("not a decimal") from error
-    if scaled != number or scaled.adjusted() > 22:
-        raise ValueError("not a decimal of 38 digits, 15 of them decimals")
+        raise ValueError("not a decimal of 38 digits") from error
+    if scaled != number:
+        raise ValueError("more than 15 decimals")
     return scaled
 
 
 def _time(value: Any) -> datetime:
-    moment = datetime.fromisoformat(_only(value, str))
-    if moment.tzinfo is None:
-        raise ValueError("no time zone")
-    return moment.astimezone(UTC)
+    return datetime.fromisoformat(_spelled(_only(value, str), TIMESTAMP)).astimezone(UTC)
+
+
+def _spelled(text: str, spelling: str) -> str:
+    if not re.fullmatch(spelling, text, re.ASCII):
+        raise ValueError(f"{text!r} is spelled otherwise")
+    return text
 
 
 def _map(value: Any) -> list[tuple[str, str | None]]:

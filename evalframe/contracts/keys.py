@@ -32,6 +32,8 @@ def duplicates(columns: Sequence[pa.ChunkedArray]) -> Ints:
 
 def orphans(columns: Sequence[pa.ChunkedArray], targets: Sequence[pa.ChunkedArray]) -> Ints:
     """Positions of rows of `columns` without an equal row in `targets`; both of equal types, in the same order."""
+    if all(c.equals(t) for c, t in zip(columns, targets, strict=True)):  # predictions beside their labels, mostly
+        return _no_rows()
     both = [pa.chunked_array([*c.chunks, *t.chunks], type=c.type) for c, t in zip(columns, targets, strict=True)]
     codes, size = key_codes(both)
     here, there = codes[: len(columns[0])], codes[len(columns[0]) :]

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalframe.contracts import physical
-from evalframe.contracts.json_values import parse_json, value_of
+from evalframe.contracts.json_values import DECIMAL, TIMESTAMP, parse_json, value_of
 from evalframe.contracts.model import Column
 
 _UNREAD = b"evalframe.unread"
@@ -23,8 +23,8 @@ _SPELLING = {
     "int64": r"^-?[0-9]{1,19}$",
     "float64": r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|infinity|nan)$",
     "bool": r"^(?i:true|false)$",
-    "decimal128(38,15)": r"^-?[0-9]{1,23}(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$",
-    "timestamp[us, UTC]": r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})$",
+    "decimal128(38,15)": DECIMAL,
+    "timestamp[us, UTC]": TIMESTAMP,
 }
 # Integers are read wide, so that one too large for its column is told as such.
 _READ_AS = {"int16": "int64", "int32": "int64"}

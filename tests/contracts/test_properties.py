@@ -82,6 +82,7 @@ def test_the_report_counts_what_plain_loops_count(given_rows: list[dict[str, Any
     assert {(f.rule, f.column): f.count for f in report.failures} == dict(told_plainly(THINGS, given_rows))
 
 
+@settings(max_examples=40)
 @given(rows(THINGS, valid=False), st.randoms(use_true_random=False))
 def test_counts_do_not_depend_on_row_order_or_chunks(given_rows: list[dict[str, Any]], random: Any) -> None:
     counts = {(f.rule, f.column): f.count for f in validate(THINGS, table_of(THINGS, given_rows)).failures}
@@ -93,6 +94,7 @@ def test_counts_do_not_depend_on_row_order_or_chunks(given_rows: list[dict[str, 
 
 
 @pytest.mark.parametrize("c", SOME, ids=lambda c: c.name)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_a_valid_table_stays_valid_in_any_row_order(c: Contract, data: st.DataObject) -> None:
     given_rows = data.draw(rows(c, valid=True))
@@ -100,6 +102,7 @@ def test_a_valid_table_stays_valid_in_any_row_order(c: Contract, data: st.DataOb
     assert validate(c, table_of(c, data.draw(st.permutations(given_rows)))).ok
 
 
+@settings(max_examples=40)
 @given(rows(THINGS, valid=False))
 def test_the_valid_rows_of_any_table_are_valid(given_rows: list[dict[str, Any]]) -> None:
     report = validate(THINGS, table_of(THINGS, given_rows))
@@ -107,6 +110,7 @@ def test_the_valid_rows_of_any_table_are_valid(given_rows: list[dict[str, Any]])
     assert report.ok == (report.valid.num_rows == len(given_rows))
 
 
+@settings(max_examples=40)
 @given(rows(THINGS, valid=True))
 def test_conforming_is_idempotent_and_blind_to_encodings(given_rows: list[dict[str, Any]]) -> None:
     table = conform(THINGS, table_of(THINGS, given_rows))
@@ -117,7 +121,7 @@ def test_conforming_is_idempotent_and_blind_to_encodings(given_rows: list[dict[s
 
 
 @pytest.mark.parametrize("c", SOME, ids=lambda c: c.name)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_a_table_survives_every_file_format(c: Contract, data: st.DataObject) -> None:
     table = conform(c, table_of(c, data.draw(rows(c, valid=True, max_size=4))))
