@@ -8,6 +8,7 @@ from evalframe.contracts import contracts
 from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import UnknownName
 from evalframe.protocols import default_protocols
+from evalframe.protocols.wisp_har import FROZEN_TOLERANCE
 from evalframe.relations import Catalogue, catalogue, plan
 from evalframe.store import Store
 
@@ -34,8 +35,9 @@ def ask(store: Store, query: str, relations: Catalogue | None = None) -> pa.Tabl
 
 
 def default_parameters() -> dict[str, str]:
-    """Every parameter of every system's default protocol."""
-    return {name: value for protocol in default_protocols() for name, value in protocol.settings().items()}
+    """Every parameter of every system's default protocol, and of audits."""
+    settings = {name: value for protocol in default_protocols() for name, value in protocol.settings().items()}
+    return {**settings, FROZEN_TOLERANCE.name: FROZEN_TOLERANCE.default}
 
 
 def _unknown(name: str, relations: Catalogue) -> UnknownName:

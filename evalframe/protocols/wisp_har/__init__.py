@@ -28,4 +28,13 @@ WISP_HAR = Protocol(
     " export matches its data are separate gates.",
 )
 
+FROZEN_TOLERANCE = Parameter(
+    name="frozen_tolerance",
+    default="0.000000000001",
+    meaning="Largest absolute difference between two records of one number that are said to agree.",
+    kind="decimal",
+    minimum="0",
+)
+"""A choice of audits, not of the protocol: it defines no metric and is part of no fingerprint."""
+
 PROTOCOLS = (WISP_HAR,)

@@ -1,0 +1,1 @@
+"""Records of others against what we compute: inventories, frozen catalogues, sidecars, gates, explanations."""
