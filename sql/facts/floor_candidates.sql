@@ -5,6 +5,7 @@ title: Candidate events
 inputs: [floor_changes, floor_recordings, floor_addressee]
 grain: [recording, boundary_row]
 parameters: [decision_timing, wearer_read_at]
+materialize: true
 definition: >-
   A boundary of the others at which a decision is due. Response: they fall silent while the wearer is silent. Yield:
   they start while the wearer speaks. competing_row is their next boundary, always the opposite one; transition_row is

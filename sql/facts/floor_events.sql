@@ -2,7 +2,7 @@
 name: floor_events
 layer: fact
 title: Floor events
-inputs: [floor_candidates, floor_roles, floor_horizons, floor_forecasts]
+inputs: [floor_candidates, floor_roles, floor_horizons, floor_paths]
 grain: [run_id, fold, role, session_index, kind, boundary_row, horizon_steps]
 parameters: [decision_timing]
 definition: >-
@@ -16,19 +16,6 @@ not: A ranking score, not a calibrated probability of the event.
 source: EasyCom floor events, "Event attribution"
 --- */
 WITH
-decisions AS (
-    SELECT DISTINCT r.session_index, c.decision_row
-    FROM floor_candidates AS c
-    JOIN floor_roles AS r ON r.recording = c.recording
-),
-paths AS (
-    -- Decisions are few: the forecasts are read once, by integers, and only theirs are kept.
-    SELECT
-        f.run_id, f.forecast_set, f.session_index, f.row AS decision_row, f.p_wearer,
-        coalesce(nullif(list_position(f.valid, FALSE), 0) - 1, len(f.valid)) AS n_valid
-    FROM floor_forecasts AS f
-    SEMI JOIN decisions AS d ON d.session_index = f.session_index AND d.decision_row = f.row
-),
 windows AS (
     SELECT
         r.run_id, r.fold, r.role, r.session_index, r.session, r.first_row, r.last_row, r.cluster_id, r.cluster_unit,
@@ -47,7 +34,7 @@ windows AS (
     FROM floor_candidates AS c
     JOIN floor_roles AS r ON r.recording = c.recording
     JOIN floor_horizons AS h ON h.kind = c.kind
-    LEFT JOIN paths AS p
+    LEFT JOIN floor_paths AS p
         ON p.run_id = r.run_id
         AND p.forecast_set = r.forecast_set
         AND p.session_index = r.session_index

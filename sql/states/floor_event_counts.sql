@@ -3,7 +3,7 @@ name: floor_event_counts
 layer: state
 title: Floor events per cluster
 inputs: [floor_events, floor_cells]
-grain: [run_id, population, stratum, cluster_id, kind, horizon_s]
+grain: [run_id, population, stratum, cluster_id, fold, kind, horizon_steps, horizon_s]
 merge:
   n_candidates: sum
   n_positive: sum
@@ -38,7 +38,9 @@ SELECT
     c.population,
     c.stratum,
     c.cluster_id,
+    c.fold,
     c.kind,
+    c.horizon_steps,
     c.horizon_s,
     CAST(coalesce(sum(n.n_candidates), 0) AS BIGINT) AS n_candidates,
     CAST(coalesce(sum(n.n_positive), 0) AS BIGINT) AS n_positive,
@@ -55,4 +57,4 @@ LEFT JOIN counted AS n
     AND n.horizon_steps = c.horizon_steps
     AND (c.stratum = 'all' OR n.stratum = c.stratum)
     AND (c.population = 'observed' OR NOT n.truncated)
-GROUP BY c.run_id, c.population, c.stratum, c.cluster_id, c.kind, c.horizon_s
+GROUP BY c.run_id, c.population, c.stratum, c.cluster_id, c.fold, c.kind, c.horizon_steps, c.horizon_s

@@ -2,7 +2,7 @@
 name: floor_short_resume_counts
 layer: state
 title: Triggers before a short restart, per cluster
-inputs: [floor_events, floor_cells, operating_points]
+inputs: [floor_event_counts, floor_events, operating_points]
 grain: [run_id, population, stratum, cluster_id, horizon_s, recall]
 merge:
   n_candidates: sum
@@ -17,29 +17,25 @@ definition: >-
   whatever the horizon, and those of them that trigger.
 --- */
 WITH
-responses AS (
-    SELECT
-        run_id, fold, cluster_id, horizon_steps, stratum, truncated, state, score,
+resumed AS (
+    SELECT run_id, fold, cluster_id, horizon_steps, stratum, truncated, score
+    FROM floor_events
+    WHERE
+        role = 'evaluation' AND kind = 'response' AND state = 'scored' AND NOT outcome
         -- Whole microseconds: 10 rows of 0.2 s are a pause of 2.0 s exactly, not one of 2.0000000000000004 s.
-        state = 'scored' AND NOT outcome AND competing_row IS NOT NULL
         AND (competing_row - boundary_row) * CAST(
             CAST((SELECT value FROM protocol_parameters WHERE name = 'row_seconds') AS DECIMAL(18, 6)) * 1000000 AS BIGINT
         ) <= CAST(
             CAST((SELECT value FROM protocol_parameters WHERE name = 'midturn_pause_max_seconds') AS DECIMAL(18, 6))
             * 1000000 AS BIGINT
-        ) AS resumes_shortly
-    FROM floor_events
-    WHERE role = 'evaluation' AND kind = 'response'
+        )
 ),
 counted AS (
     SELECT
         e.run_id, e.cluster_id, e.horizon_steps, e.stratum, e.truncated, t.recall,
-        count(*) AS n_candidates,
-        count(*) FILTER (WHERE e.state <> 'scored') AS n_excluded,
-        count(*) FILTER (WHERE e.state = 'censored') AS n_censored,
-        count(*) FILTER (WHERE e.resumes_shortly) AS n_short_resume,
-        count(*) FILTER (WHERE e.resumes_shortly AND e.score >= t.threshold) AS n_short_resume_triggered
-    FROM responses AS e
+        count(*) AS n_short_resume,
+        count(*) FILTER (WHERE e.score >= t.threshold) AS n_short_resume_triggered
+    FROM resumed AS e
     JOIN operating_points AS t
         ON t.run_id = e.run_id AND t.fold = e.fold AND t.kind = 'response' AND t.horizon_steps = e.horizon_steps
     GROUP BY e.run_id, e.cluster_id, e.horizon_steps, e.stratum, e.truncated, t.recall
@@ -51,13 +47,13 @@ SELECT
     c.cluster_id,
     c.horizon_s,
     t.recall,
-    CAST(coalesce(sum(n.n_candidates), 0) AS BIGINT) AS n_candidates,
-    CAST(coalesce(sum(n.n_excluded), 0) AS BIGINT) AS n_excluded,
-    CAST(coalesce(sum(n.n_censored), 0) AS BIGINT) AS n_censored,
+    min(c.n_candidates) AS n_candidates,
+    min(c.n_censored + c.n_invalid + c.n_empty_window) AS n_excluded,
+    min(c.n_censored) AS n_censored,
     CAST(coalesce(sum(n.n_short_resume), 0) AS BIGINT) AS n_short_resume,
     CAST(coalesce(sum(n.n_short_resume_triggered), 0) AS BIGINT) AS n_short_resume_triggered,
     min(t.n_positives) AS calibration_positives
-FROM floor_cells AS c
+FROM floor_event_counts AS c
 JOIN operating_points AS t
     ON t.run_id = c.run_id AND t.fold = c.fold AND t.kind = c.kind AND t.horizon_steps = c.horizon_steps
 LEFT JOIN counted AS n

@@ -2,7 +2,7 @@
 name: floor_trigger_counts
 layer: state
 title: Triggers per cluster
-inputs: [floor_events, floor_cells, operating_points]
+inputs: [floor_event_counts, floor_events, operating_points]
 grain: [run_id, population, stratum, cluster_id, kind, horizon_s, recall]
 merge:
   n_candidates: sum
@@ -20,20 +20,19 @@ definition: >-
   triggers are undefined.
 --- */
 WITH
-counted AS (
+triggered AS (
     SELECT
         e.run_id, e.cluster_id, e.kind, e.horizon_steps, e.stratum, e.truncated, t.recall,
-        count(*) AS n_candidates,
-        count(*) FILTER (WHERE e.state <> 'scored') AS n_excluded,
-        count(*) FILTER (WHERE e.state = 'censored') AS n_censored,
-        count(*) FILTER (WHERE e.state = 'scored' AND e.outcome) AS n_positive,
-        count(*) FILTER (WHERE e.state = 'scored' AND e.outcome AND e.score >= t.threshold) AS n_positive_triggered,
-        count(*) FILTER (WHERE e.state = 'scored' AND NOT e.outcome) AS n_negative,
-        count(*) FILTER (WHERE e.state = 'scored' AND NOT e.outcome AND e.score >= t.threshold) AS n_negative_triggered
+        count(*) FILTER (WHERE e.outcome) AS n_positive,
+        count(*) FILTER (WHERE NOT e.outcome) AS n_negative
     FROM floor_events AS e
     JOIN operating_points AS t
-        ON t.run_id = e.run_id AND t.fold = e.fold AND t.kind = e.kind AND t.horizon_steps = e.horizon_steps
-    WHERE e.role = 'evaluation'
+        ON t.run_id = e.run_id
+        AND t.fold = e.fold
+        AND t.kind = e.kind
+        AND t.horizon_steps = e.horizon_steps
+        AND e.score >= t.threshold
+    WHERE e.role = 'evaluation' AND e.state = 'scored'
     GROUP BY e.run_id, e.cluster_id, e.kind, e.horizon_steps, e.stratum, e.truncated, t.recall
 )
 SELECT
@@ -44,18 +43,18 @@ SELECT
     c.kind,
     c.horizon_s,
     t.recall,
-    CAST(coalesce(sum(n.n_candidates), 0) AS BIGINT) AS n_candidates,
-    CAST(coalesce(sum(n.n_excluded), 0) AS BIGINT) AS n_excluded,
-    CAST(coalesce(sum(n.n_censored), 0) AS BIGINT) AS n_censored,
-    CAST(coalesce(sum(n.n_positive), 0) AS BIGINT) AS n_positive,
-    CAST(coalesce(sum(n.n_positive_triggered), 0) AS BIGINT) AS n_positive_triggered,
-    CAST(coalesce(sum(n.n_negative), 0) AS BIGINT) AS n_negative,
-    CAST(coalesce(sum(n.n_negative_triggered), 0) AS BIGINT) AS n_negative_triggered,
+    min(c.n_candidates) AS n_candidates,
+    min(c.n_censored + c.n_invalid + c.n_empty_window) AS n_excluded,
+    min(c.n_censored) AS n_censored,
+    min(c.n_positive) AS n_positive,
+    CAST(coalesce(sum(n.n_positive), 0) AS BIGINT) AS n_positive_triggered,
+    min(c.n_negative) AS n_negative,
+    CAST(coalesce(sum(n.n_negative), 0) AS BIGINT) AS n_negative_triggered,
     min(t.n_positives) AS calibration_positives
-FROM floor_cells AS c
+FROM floor_event_counts AS c
 JOIN operating_points AS t
     ON t.run_id = c.run_id AND t.fold = c.fold AND t.kind = c.kind AND t.horizon_steps = c.horizon_steps
-LEFT JOIN counted AS n
+LEFT JOIN triggered AS n
     ON n.run_id = c.run_id
     AND n.cluster_id = c.cluster_id
     AND n.kind = c.kind

@@ -67,14 +67,14 @@ MUTATIONS = {
     ),
     "a score must exceed the threshold": (
         "states/floor_trigger_counts",
-        "NOT e.outcome AND e.score >= t.threshold",
-        "NOT e.outcome AND e.score > t.threshold",
+        "AND e.score >= t.threshold",
+        "AND e.score > t.threshold",
         "states/floor_trigger_counts",
     ),
     "a short restart must come within the horizon": (
         "states/floor_short_resume_counts",
-        "AND competing_row IS NOT NULL\n",
-        "AND competing_row <= decision_row + horizon_steps\n",
+        "AND state = 'scored' AND NOT outcome\n",
+        "AND state = 'scored' AND NOT outcome AND competing_row <= decision_row + horizon_steps\n",
         "states/floor_short_resume_counts",
     ),
     "a forecast crosses into the next recording": (
