@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evalframe.contracts import Contract, contract
-from evalframe.errors import StoreCorrupt
 from evalframe.store import faults, layout, locks, parquet
 from evalframe.store.catalogue import (
     COMPACTED,
@@ -32,12 +31,14 @@ from evalframe.store.catalogue import (
 from evalframe.store.files import LocalFiles, reported
 from evalframe.store.journal import Journal
 from evalframe.store.layout import CATALOGUE
+from evalframe.store.ledger import Ledger
+from evalframe.store.refusals import changed_file
 from evalframe.store.seals import RecordSeal, ResultSeal, RunSeal, Seal, SealedFile
 from evalframe.store.snapshot import Snapshot
 from evalframe.store.tables import INDEX_SCHEMA, files_index, runs_table, seals_index
 
 SEGMENT_SEALS = 1 << 14
-PART_ROWS = 1 << 21
+PART_ROWS = 1 << 20
 FAN_OUT = 8
 _JOINED = 100
 
@@ -61,13 +62,13 @@ def compact(snapshot: Snapshot, catalogue: Catalogue, kind: str, limit: int | No
                 for start in range(0, len(names), SEGMENT_SEALS):
                     folder = f"{CATALOGUE}/{kind}-{journal.token}{start or ''}"
                     _add(snapshot, journal, folder, names[start : start + SEGMENT_SEALS])
-            supersede(snapshot, catalogue, kind)
+            supersede(snapshot.ledger, catalogue, kind)
     return len(fresh)
 
 
-def supersede(snapshot: Snapshot, catalogue: Catalogue, kind: str) -> None:
-    """Take the segments out of use that do not count, or no longer beside newer ones."""
-    kept = {segment.folder for segment in catalogue.usable(kind, frozenset(snapshot.names(kind)))}
+def supersede(ledger: Ledger, catalogue: Catalogue, kind: str) -> None:
+    """Take the segments out of use that do not count now, or no longer beside newer ones."""
+    kept = {segment.folder for segment in Snapshot(ledger, catalogue).segments(kind)}
     catalogue.supersede(segment for segment in catalogue.segments(kind) if segment.folder not in kept)
 
 
@@ -169,26 +170,31 @@ class Rows(NamedTuple):
 
 
 def _joined(tables: Iterable[pa.Table]) -> pa.Table:
-    """One table in one piece, joined piecemeal: a small Arrow table weighs more than its rows."""
+    """One table in one piece. Joined piecemeal, for a small Arrow table weighs more than its rows, and then column by
+    column, so that the rows are never held twice."""
     pieces: list[pa.Table] = []
-    whole: list[pa.Table] = []
+    joined: list[pa.Table] = []
     for table in tables:
         pieces.append(table)
         if len(pieces) == _JOINED:
-            whole.append(pa.concat_tables(pieces).unify_dictionaries().combine_chunks())
+            joined.append(pa.concat_tables(pieces).unify_dictionaries().combine_chunks())
             pieces = []
-    return pa.concat_tables([*whole, *pieces]).unify_dictionaries().combine_chunks()
+    joined += pieces
+    schema = joined[0].schema
+    chunks = {name: [chunk for table in joined for chunk in table.column(name).chunks] for name in schema.names}
+    del table, pieces, joined
+    columns = []
+    for field in schema:
+        whole = pa.chunked_array(chunks.pop(field.name), field.type)
+        columns.append(whole.unify_dictionaries().combine_chunks())
+    return pa.table(columns, schema=schema)
 
 
 def _sealed_rows(files: LocalFiles, schema: pa.Schema, file: SealedFile) -> pa.Table:
     content = files.read(file.path)
     if (digest := parquet.sha256(content)) != file.sha256:
-        raise StoreCorrupt(
-            "a sealed file is not as it was sealed",
-            expected=f"SHA-256 {file.sha256}",
-            found=digest,
-            where=str(files.path(file.path)),
-            hint=f"evalframe store verify {files.root}",
+        raise changed_file(
+            files.path(file.path), files.root, expected=f"SHA-256 {file.sha256}", found=f"SHA-256 {digest}"
         )
     return parquet.read(content, schema, files.root, dictionaries=True)
 

@@ -46,7 +46,7 @@ def reported(doing: str, where: str | Path) -> Iterator[None]:
             expected="a file system that allows it",
             found=failure.strerror or str(failure),
             where=str(where),
-            hint=hints.get(failure.errno or 0, "nothing was sealed; run the same command again"),
+            hint=hints.get(failure.errno or 0, "run the same command again: what is sealed stays"),
         ) from failure
 
 

@@ -9,6 +9,7 @@ from evalframe.errors import StoreConflict, StoreCorrupt, StoreError
 from evalframe.store import faults, layout, locks
 from evalframe.store.files import LocalFiles, reported
 from evalframe.store.journal import Journal
+from evalframe.store.refusals import command
 from evalframe.store.seals import Seal, SealDamaged, differences, packed, unpacked
 
 AnySeal = TypeVar("AnySeal", bound=Seal)
@@ -34,7 +35,7 @@ class Ledger:
                 expected="the folder that was opened",
                 found="no seals in it",
                 where=str(self.files.root),
-                hint="open it where it is now",
+                hint="name the folder where it is now",
             )
         return found
 
@@ -75,7 +76,7 @@ class Ledger:
             expected="seals as they were written",
             found=found,
             where=str(self.files.path(f"{layout.SEALS}/{name}")),
-            hint=f"evalframe store verify {self.files.root}",
+            hint=command("store verify", self.files.root),
         )
 
     def publish(self, journal: Journal, seal: AnySeal) -> AnySeal:

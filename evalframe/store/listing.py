@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from evalframe.errors import ResultsMissing
 from evalframe.store import layout
+from evalframe.store.refusals import command
 from evalframe.store.seals import ResultSeal, RunSeal
 from evalframe.store.snapshot import Snapshot
 
@@ -82,5 +83,5 @@ def newest_fingerprint(snapshot: Snapshot, protocol: str) -> str:
         expected=f"every run scored under one fingerprint, such as {best}" if best else "runs scored under it",
         found=f"none for {', '.join(map(repr, lacking[:5]))}{more}" if lacking else "no results at all",
         where=str(snapshot.files.root),
-        hint=f"evalframe rescore --store {snapshot.files.root}",
+        hint=command("rescore --store", snapshot.files.root),
     )

@@ -20,6 +20,7 @@ from evalframe.contracts import Contract, conform
 from evalframe.errors import ContractError, StoreCorrupt, StoreError
 from evalframe.store import faults
 from evalframe.store.files import LocalFiles, Sink, reported
+from evalframe.store.refusals import command
 from evalframe.store.seals import SealedFile
 
 GROUP_BYTES = 32 << 20
@@ -77,6 +78,7 @@ class Writer:
         self._folder, self._start = stem
         self._pending: list[pa.Table] = []
         self._waiting = 0
+        self._group_rows = 0
         self._encoding: Encoding | None = None
         self._sink: Sink | None = None
         self._parquet: pq.ParquetWriter | None = None
@@ -87,13 +89,13 @@ class Writer:
 
     def add(self, table: pa.Table) -> None:
         """Append rows; whole row groups are written as they fill. Text may come as dictionaries."""
-        for start in range(0, len(table), GROUP_ROWS.stop):
-            piece = table.slice(start, GROUP_ROWS.stop)
-            self._pending.append(piece)
-            self._waiting += len(piece)
-            size = _group_rows(piece)
-            if self._waiting >= size:
-                self._write(size)
+        if len(table) == 0:
+            return
+        self._group_rows = self._group_rows or _rows_of_a_group(table)
+        self._pending.append(table)
+        self._waiting += len(table)
+        if self._waiting >= self._group_rows:
+            self._write(self._waiting // self._group_rows * self._group_rows)
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         try:
@@ -103,24 +105,27 @@ class Writer:
             self._abandon()
 
     def _rest(self) -> None:
-        if self._pending or not self.created:
-            self._write(GROUP_ROWS.stop)
+        if self._waiting or not self.created:
+            self._write(self._waiting)
         with reported(f"writing table {self._table}", self._store.path(self._folder)):
             self._finish()
 
-    def _write(self, size: int) -> None:
+    def _write(self, count: int) -> None:
+        """Write the first `count` pending rows, or no rows into a first file."""
         rows = pa.concat_tables(self._pending or [self._schema.empty_table()])
-        self._pending, self._waiting = [], 0
+        size = max(self._group_rows, 1)
         with reported(f"writing table {self._table}", self._store.path(self._folder)):
-            for start in range(0, max(len(rows), 1), size):
+            for start in range(0, max(count, 1), size):
                 if self._sink is not None and self._sink.size >= FILE_BYTES:
                     self._finish()
-                group = rows.slice(start, size).cast(self._schema)
+                group = rows.slice(start, min(size, count - start)).cast(self._schema)
                 if self._parquet is None:
                     self._begin(group)
                 if len(group):
                     self._parquet.write_table(group, row_group_size=size)  # type: ignore[union-attr]
                 self._rows += len(group)
+        self._waiting -= count
+        self._pending = [rows.slice(count)] if self._waiting else []
 
     def _begin(self, sample: pa.Table) -> None:
         self._encoding = self._encoding or encoding(sample)
@@ -156,7 +161,7 @@ class Writer:
         self._sink = self._parquet = None
 
 
-def _group_rows(sample: pa.Table) -> int:
+def _rows_of_a_group(sample: pa.Table) -> int:
     per_row = max(int(sample.nbytes) // max(len(sample), 1), 1)
     return min(max(GROUP_BYTES // per_row, GROUP_ROWS.start), GROUP_ROWS.stop)
 
@@ -210,7 +215,7 @@ def read(source: Path | bytes, schema: pa.Schema, root: Path, *, dictionaries: b
             expected="Parquet as it was written",
             found=str(damage).splitlines()[0][:200],
             where=str(where),
-            hint=f"evalframe store verify {root}",
+            hint=command("store verify", root),
         ) from damage
 
 
@@ -242,5 +247,5 @@ def _check_lacking(schema: pa.Schema, held: set[str], where: Path, root: Path) -
             expected=f"column {', '.join(lacking)}",
             found="a file without it",
             where=str(where),
-            hint=f"evalframe rescore --store {root}",
+            hint=command("rescore --store", root),
         )

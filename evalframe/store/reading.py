@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalframe.contracts import contract
-from evalframe.errors import StoreCorrupt
 from evalframe.store import layout, parquet
 from evalframe.store.catalogue import COMPACTED, Part, Segment
+from evalframe.store.refusals import changed_file
 from evalframe.store.snapshot import Snapshot
 
 _SHARED_BY = {layout.RUNS: "dataset_id", layout.RESULTS: "protocol_fingerprint"}
@@ -110,13 +110,8 @@ def _checked(snapshot: Snapshot, name: str, size: int) -> Path:
     path = snapshot.files.path(name)
     found = snapshot.files.stat(name)
     if found is None or found.size != size:
-        raise StoreCorrupt(
-            "a sealed file is not as it was sealed",
-            expected=f"{size} bytes",
-            found="no file" if found is None else f"{found.size} bytes",
-            where=str(path),
-            hint=f"evalframe store verify {snapshot.files.root}",
-        )
+        there = "no file" if found is None else f"{found.size} bytes"
+        raise changed_file(path, snapshot.files.root, expected=f"{size} bytes", found=there)
     return path
 
 

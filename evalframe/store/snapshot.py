@@ -10,6 +10,7 @@ from evalframe.errors import UnknownName
 from evalframe.store import layout
 from evalframe.store.catalogue import FILES_INDEX, SEALS_INDEX, Catalogue, Segment
 from evalframe.store.ledger import Ledger
+from evalframe.store.refusals import command
 from evalframe.store.seals import RecordSeal, Seal, Tombstone
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Snapshot:
             expected="runs of the store",
             found=f"withdrawn because: {grave.reason}" if grave else ", ".join(map(repr, missing[:5])),
             where=str(self.files.root),
-            hint=f"evalframe runs --store {self.files.root}",
+            hint=command("runs --store", self.files.root),
         )
 
     # ---- names -----------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from evalframe.store.catalogue import COMPACTED, Catalogue
 from evalframe.store.files import LocalFiles, reported
 from evalframe.store.journal import Journal
 from evalframe.store.ledger import Ledger
+from evalframe.store.refusals import command
 from evalframe.store.seals import RecordSeal, ResultSeal, RunSeal, Seal, Tombstone, as_inputs, now
 from evalframe.store.snapshot import Snapshot
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 COMPACT_AT = 128
 """Whoever looks at all runs compacts the store when so many seals are uncovered."""
 
-COMPACT_AT_ONCE = 4096
+COMPACT_AT_ONCE = 2048
 """So many at a time, that nobody waits long; the next one goes on."""
 
 LOOK_EVERY = 64
@@ -84,6 +85,13 @@ class Store:
         """
         from evalframe.store.tables import runs_table
 
+        if "runs" in tables:
+            raise UsageError(
+                "table runs is written by the store",
+                expected="tables of predictions and labels",
+                found="a table runs",
+                hint="leave it out",
+            )
         self._refuse_withdrawn(run_id)
         seal = RunSeal(
             created_at=now(),
@@ -128,7 +136,7 @@ class Store:
             tables,
             {name: layout.result_stem(name, run_id, protocol, protocol_fingerprint) for name in tables},
             {"run_id": run_id, "protocol": protocol, "protocol_fingerprint": protocol_fingerprint},
-            f"evalframe store verify {self.path}",
+            command("runs --store", self.path),
         )
 
     def write_record(
@@ -155,7 +163,8 @@ class Store:
         first = self._ledger.find(Tombstone, seal.key) or self._bury(seal)
         if first.reason != reason:
             raise conflict(first, seal, root=self.path, hint="nothing to do: the run is withdrawn")
-        self._forget_segments()
+        if not self._read_only:
+            self._forget_segments()
         return "written" if first == seal else "unchanged"
 
     def _bury(self, seal: Tombstone) -> Tombstone:
@@ -172,9 +181,12 @@ class Store:
         ids: Mapping[str, str | None],
         hint: str,
     ) -> Outcome:
+        from evalframe.contracts import contract
         from evalframe.store import writing
 
         self._refuse_read_only()
+        for name in tables:
+            contract(name)  # refuses a name that is no table before it becomes a path
         outcome = writing.seal(self._ledger, seal, tables=tables, stems=stems, ids=ids, hint=hint)
         if outcome == "written" and self._compacts and random.randrange(LOOK_EVERY) == 0:
             self._snapshot(kinds=[seal.kind])
@@ -182,7 +194,13 @@ class Store:
 
     def _refuse_read_only(self) -> None:
         if self._read_only:
-            raise _no_store(self.path, "the store was opened for reading only", "a store opened for writing")
+            raise StoreError(
+                "the store was opened for reading only",
+                expected="a store opened for writing",
+                found="read_only=True",
+                where=str(self.path),
+                hint=f"evalframe.store.Store.open({str(self.path)!r})",
+            )
 
     def _refuse_withdrawn(self, run_id: str) -> None:
         grave = self._ledger.find(Tombstone, layout.run_key(run_id))
@@ -324,9 +342,9 @@ class Store:
         """Take segments out of use that do not count any more."""
         from evalframe.store import compaction
 
-        snapshot = Snapshot(self._ledger, self._catalogue)
-        for kind in COMPACTED:
-            compaction.supersede(snapshot, self._catalogue, kind)
+        with reported("withdrawing", self.path):
+            for kind in COMPACTED:
+                compaction.supersede(self._ledger, self._catalogue, kind)
 
 
 def _no_store(root: Path, what: str, expected: str) -> StoreError:
@@ -336,7 +354,8 @@ def _no_store(root: Path, what: str, expected: str) -> StoreError:
         found = "a file"
     else:
         found = f"a folder with {', '.join(sorted(entry.name for entry in root.iterdir())[:3]) or 'nothing in it'}"
-    return StoreError(what, expected=expected, found=found, where=str(root), hint=f"evalframe demo {root}-demo")
+    hint = command("wisp score --predictions P.npz --output OUT.json --store", root.with_name(f"{root.name}-store"))
+    return StoreError(what, expected=expected, found=found, where=str(root), hint=hint)
 
 
 def _inputs(given: Mapping[str, Any]) -> dict[str, Any]:

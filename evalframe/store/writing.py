@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from evalframe.contracts import contract
+from evalframe.errors import StoreError
 from evalframe.store import faults
 from evalframe.store.files import LocalFiles, reported
 from evalframe.store.journal import Journal
@@ -51,7 +52,7 @@ def seal(
             ours = replace(given, files=tuple(written), contracts=versions)
             first = ledger.publish(journal, ours)
         except BaseException:
-            if not ledger.stands(ours):
+            if not _stands(ledger, ours):
                 _remove(files, journal, created)
             raise
         if first != ours:
@@ -79,6 +80,14 @@ def _write(
     finally:
         created.extend(writer.created)
     return writer.files
+
+
+def _stands(ledger: Ledger, seal: Seal) -> bool:
+    """Whether the seal may be in place: where the disk does not even tell, its files must stay."""
+    try:
+        return ledger.stands(seal)
+    except StoreError:
+        return True
 
 
 def _same_or_refused(sealed: Seal, given: Seal, files: LocalFiles, hint: str) -> Outcome:

@@ -56,13 +56,10 @@ def test_readers_collectors_and_compactions_stand_eight_processes(store: Store) 
     def writer(name: int) -> list[str]:
         run = f"write_run(store, '{name}-{{0}}', list(range(50)))"
         result = f"write_results(store, '{name}-{{0}}')"
-        return [step.format(number) for number in range(8) for step in (run, result)]
+        steps = [step.format(number) for number in range(8) for step in (run, result)]
+        return [*steps, f"store.withdraw('{name}-0', 'a reason')"]
 
-    look = (
-        "[len(store.verify()), set(store.read('class_predictions')['run_id'].to_pylist()) - set(store.run_ids()) == set(),"
-        " all(n == 50 for n in store.read('class_predictions').group_by('run_id').aggregate([('item_index', 'count')])"
-        "['item_index_count'].to_pylist()), store.read('metric_values').num_rows <= 40]"
-    )
+    look = "[len(store.verify()), sizes(store), store.read('metric_values').num_rows <= 40]"
     outcomes = together(
         store.path,
         *[writer(name) for name in range(5)],
@@ -71,13 +68,13 @@ def test_readers_collectors_and_compactions_stand_eight_processes(store: Store) 
         ["store.compact() >= 0"] * 12,
     )
     assert all(answer == "written" for answers in outcomes[:5] for answer in answers)
-    assert all(answer == [0, True, True, True] for answer in outcomes[5])
+    assert all(answer in ([0, [], True], [0, [50], True]) for answer in outcomes[5])
     assert all(answer == [] for answer in outcomes[6])
     assert all(answer is True for answer in outcomes[7])
-    assert len(store.run_ids()) == 40
-    assert store.read("metric_values").num_rows == 40
-    assert pc.sum(store.read("class_predictions")["item_index"]).as_py() == 40 * sum(range(50))
-    assert len(store.verify()) == 0
+    assert len(store.run_ids()) == 35
+    assert store.read("metric_values").num_rows == 35
+    assert pc.sum(store.read("class_predictions")["item_index"]).as_py() == 35 * sum(range(50))
+    assert store.verify().to_pylist() == []
     assert store.gc() == []
 
 

@@ -136,6 +136,25 @@ def test_inputs_that_json_cannot_hold_are_refused(store: Store, wrong: object) -
         write_run(store, "a", inputs={"x": wrong})
 
 
+@pytest.mark.parametrize("name", ["../escape", "no_such_table", ".seals", ""])
+def test_only_tables_of_the_contracts_are_written(store: Store, tmp_path: Path, name: str) -> None:
+    rows = predictions("a", [1])
+    with pytest.raises(UnknownName):
+        store.write_run("a", system="wisp", dataset_id="d", tables={name: rows}, inputs={})
+    with pytest.raises(UnknownName):
+        store.write_record(name, "r", rows, inputs={})
+    with pytest.raises(UnknownName):
+        store.read(name)
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+    assert [path.name for path in store.path.iterdir()] == [".seals"]
+
+
+def test_table_runs_is_the_stores_own(store: Store) -> None:
+    write_run(store, "a")
+    with pytest.raises(UsageError, match="written by the store"):
+        store.write_run("b", system="wisp", dataset_id="d", tables={"runs": store.runs()}, inputs={})
+
+
 def test_a_run_may_have_no_tables_and_an_empty_one_keeps_its_types(store: Store) -> None:
     write_run(store, "empty", [])
     store.write_run("none", system="wisp", dataset_id=None, tables={}, inputs={})

@@ -82,5 +82,11 @@ def comparison(baseline: str, candidate: str) -> pa.Table:
         stratum="all",
         status="ok",
         flags=[[]],
-        **{"replicates_undefined": 0},
+        replicates_undefined=0,
     )
+
+
+def sizes(store: Store) -> list[int]:
+    """The different numbers of predictions that runs are seen to have."""
+    counts = store.read("class_predictions").group_by("run_id").aggregate([("item_index", "count")])
+    return sorted(set(counts["item_index_count"].to_pylist()))
