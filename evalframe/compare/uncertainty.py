@@ -71,24 +71,29 @@ class Resampler:
     ) -> dict[tuple[str, Cell], Uncertainty]:
         """Interval and test of candidate - baseline for every metric and cell in `wanted`, all in `stratum`."""
         clusters = self.clusters((baseline.run_id, candidate.run_id), stratum)
-        narrowing = Narrowing(stratum, _values_of(wanted, "horizon_s"), _values_of(wanted, "recall"))
+        narrowing = _narrowing(wanted, stratum)
         count = len(clusters)
         if count == 0:
             return {}
-        first = self._bootstrap(baseline, wanted, narrowing, clusters, keep=True)
-        second = self._bootstrap(candidate, wanted, narrowing, clusters, keep=False)
+        changes = self._changes(baseline, candidate, wanted, narrowing, clusters)
         swapped = self._swapped(baseline, candidate, wanted, narrowing, clusters)
         method = swap_method(count, self._replicates)
         unsteady = self._unsteady_classes(baseline, narrowing, clusters, list(wanted))
         found = {}
         for metric, cells in wanted.items():
             for position, cell in enumerate(cells):
-                interval = percentile_interval(second[metric][:, position] - first[metric][:, position], count)
-                test = swap_test(
-                    self._change(baseline, candidate, metric, cell), swapped[metric][:, position], count, method
-                )
+                interval = percentile_interval(changes[metric][:, position], count)
+                change = self._change(baseline, candidate, metric, cell)
+                test = swap_test(change, swapped[metric][:, position], count, method)
                 found[metric, cell] = self._judged(metric, interval, test, count, unsteady)
         return found
+
+    def interval(self, baseline: Side, candidate: Side, metric: str, cell: Cell) -> Interval:
+        """The interval of candidate - baseline alone. One baseline after the other is resampled once."""
+        clusters = self.clusters((baseline.run_id, candidate.run_id), cell.stratum)
+        wanted = {metric: [cell]}
+        changes = self._changes(baseline, candidate, wanted, _narrowing(wanted, cell.stratum), clusters)
+        return percentile_interval(changes[metric][:, 0], len(clusters))
 
     def clusters(self, runs: Sequence[str], stratum: str) -> pa.Array:
         """Sorted ids of the clusters that hold anything of `runs` in `stratum`, in any state."""
@@ -117,6 +122,14 @@ class Resampler:
         return Uncertainty(interval, test, clusters, flags)
 
     # ---- replicates -------------------------------------------------------------------------------------------------
+
+    def _changes(
+        self, baseline: Side, candidate: Side, wanted: Wanted, narrowing: Narrowing, clusters: pa.Array
+    ) -> dict[str, Values]:
+        """Bootstrap replicates of candidate - baseline, both sides from the same draws."""
+        first = self._bootstrap(baseline, wanted, narrowing, clusters, keep=True)
+        second = self._bootstrap(candidate, wanted, narrowing, clusters, keep=False)
+        return {metric: second[metric] - first[metric] for metric in wanted}
 
     def _bootstrap(
         self, side: Side, wanted: Wanted, narrowing: Narrowing, clusters: pa.Array, *, keep: bool
@@ -199,6 +212,10 @@ class _Sample:
                 for metric, values in self.merged.values(weights, self.rest).items():
                     parts[metric].append(values)
         return {metric: np.concatenate(values) for metric, values in parts.items()}
+
+
+def _narrowing(wanted: Wanted, stratum: str) -> Narrowing:
+    return Narrowing(stratum, _values_of(wanted, "horizon_s"), _values_of(wanted, "recall"))
 
 
 def _kept(table: pa.Table, narrowing: Narrowing) -> pa.Table:

@@ -1,0 +1,284 @@
+"""The runs of one protocol, best first, with those that cannot be told from the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from evalframe.compare.leaderboard import Board, Entry, boards
+from evalframe.errors import ResultsMissing, UnknownName, UsageError
+from evalframe.protocols import protocol as protocol_of
+from evalframe.relations import catalogue
+from evalframe.verbs import drawing
+from evalframe.verbs.outputs import to_json
+from evalframe.verbs.results import Rows
+
+if TYPE_CHECKING:
+    from evalframe.protocols import Protocol
+    from evalframe.relations import Catalogue, Relation
+    from evalframe.stats.intervals import Interval
+    from evalframe.store import Store
+
+# Beyond so many runs on one board nobody looks at who is tied with the best, and resampling all of them takes long.
+TIES_AMONG = 50
+_REPLICATES = 2_000
+
+_SCHEMA = pa.schema(
+    [
+        ("board", pa.int64()),
+        ("rank", pa.int64()),
+        ("name", pa.large_string()),
+        ("value", pa.float64()),
+        ("status", pa.large_string()),
+        ("reason", pa.large_string()),
+        ("from_best", pa.float64()),
+        ("from_best_low", pa.float64()),
+        ("from_best_high", pa.float64()),
+        ("tied_with_best", pa.bool_()),
+        ("n_runs", pa.int64()),
+        ("n_undefined", pa.int64()),
+        ("n_items", pa.int64()),
+        ("origin", pa.large_string()),
+        ("metric", pa.large_string()),
+        ("unit", pa.large_string()),
+        ("better", pa.large_string()),
+        ("stratum", pa.large_string()),
+        ("horizon_s", pa.float64()),
+        ("recall", pa.float64()),
+        ("step", pa.int64()),
+        ("metric_fingerprint", pa.large_string()),
+        ("data_digest", pa.large_string()),
+    ]
+)
+_SHOWN = ("value", "from_best_low", "from_best_high", "tied_with_best", "n_runs", "n_items", "origin")
+_DIMENSIONS = ("horizon_s", "recall", "step")
+_NAME = _SCHEMA.get_field_index("name")
+"""The column that is called after what is ranked: run_id, or the tag."""
+
+
+@dataclass(frozen=True, repr=False)
+class Leaderboard(Rows):
+    """Ranked rows. A board holds one metric fingerprint over one evaluation set; ranks start anew on each.
+
+    tied_with_best: the 95 % interval of the difference from the best holds 0; null where that was not looked at.
+    """
+
+    protocol: str
+    metric: str
+    by: str
+    n_tainted: int
+
+    def headlines(self) -> list[str]:
+        """What is ranked, how many boards there are, and what was left out."""
+        lines = [f"{self.metric}  {self.protocol}"]
+        count = len(set(self.table["board"].to_pylist()))
+        if count > 1:
+            lines.append(f"{count} boards: values on different boards answer different questions")
+        if self.n_tainted:
+            lines.append(f"{self.n_tainted} tainted runs are left out")
+        if True in self.table["tied_with_best"].to_pylist():
+            lines.append("tied_with_best: not separable from the best at 95 %")
+        return lines
+
+    def shown(self) -> pa.Table:
+        """Rank, name and value first; columns that say nothing are left out."""
+        used = [name for name in (*_DIMENSIONS, *_SHOWN) if self.table[name].null_count < len(self.table)]
+        boards = ["board"] if len(set(self.table["board"].to_pylist())) > 1 else []
+        return self.table.select([*boards, "rank", self.table.column_names[_NAME], *used])
+
+    def body(self) -> dict[str, Any]:
+        """The parts of the JSON object."""
+        return {"metric": self.metric, "by": self.by, "n_tainted": self.n_tainted, "rows": drawing.rows(self.table)}
+
+    def to_json(self) -> str:
+        """What `--json` prints. The fingerprints stand in the rows: each metric's own."""
+        name, _, version = self.protocol.rpartition("/")
+        return to_json("leaderboard", self.body(), {"name": name, "version": version, "fingerprint": None})
+
+
+def leaderboard(
+    store: Store,
+    *,
+    metric: str | None = None,
+    by: str = "run_id",
+    where: Mapping[str, str] | None = None,
+    protocol: str | None = None,
+    relations: Path | None = None,
+) -> Leaderboard:
+    """Rank the runs of a protocol by a metric, or by its mean over the runs that share a tag.
+
+    metric: published name, default the first primary one of the protocol. by: `run_id` or a tag. where: tags that a run
+    must have. protocol: name or name/version, needed where the store holds several. relations: a folder of the user's.
+    Raises UnknownName or UsageError (exit 2), ResultsMissing (exit 3).
+    """
+    known = catalogue(*([relations] if relations else []))
+    rules = _protocol(store, protocol)
+    relation = _relation(known, rules, metric)
+    tags = _tags(store, where or {}, by)
+    found = boards(store, known, rules.label, relation, tags)
+    rows = []
+    for number, board in enumerate(found.boards, start=1):
+        if board.cell.stratum != rules.primary_stratum or not _primary_recall(board, rules):
+            continue
+        kept = _ranked(board, relation) if by == "run_id" else _averaged(board, relation, tags, by)
+        intervals = _from_best(store, known, rules, relation, board) if by == "run_id" else {}
+        rows += [{**_place(board, relation), **row, **_tie(row, intervals), "board": number} for row in kept]
+    numbers = {old: new for new, old in enumerate(dict.fromkeys(row["board"] for row in rows), start=1)}
+    table = pa.Table.from_pylist([{**row, "board": numbers[row["board"]]} for row in rows], schema=_SCHEMA)
+    title = by if by not in table.column_names else "name"
+    table = table.rename_columns([title if name == "name" else name for name in table.column_names])
+    return Leaderboard(table, rules.label, relation.published, by, found.n_tainted)
+
+
+def _protocol(store: Store, asked: str | None) -> Protocol:
+    labels = sorted(set(store.scored()["protocol"].to_pylist()))
+    if asked is not None:
+        wanted = protocol_of(asked)
+        named = [label for label in labels if asked in (label, label.rpartition("/")[0])]
+        return protocol_of(max(named, key=lambda label: int(label.rpartition("/")[2]), default=wanted.label))
+    names = {label.rpartition("/")[0] for label in labels}
+    if len(names) != 1:
+        raise UsageError(
+            "the store holds results of several protocols" if names else "the store holds no results",
+            expected="one of them by name" if names else "scored runs",
+            found=", ".join(labels) or "none",
+            where="--protocol",
+            hint=f"--protocol {min(names)}" if names else f"evalframe rescore --store {store.path}",
+        )
+    return protocol_of(max(labels, key=lambda label: int(label.rpartition("/")[2])))
+
+
+def _relation(known: Catalogue, rules: Protocol, metric: str | None) -> Relation:
+    if metric is None:
+        return known[rules.primary[0]]
+    names = {known[name].published: name for name in rules.metrics}
+    names.update({one.published: one.name for one in known.own() if one.layer == "metric"})
+    if metric not in names:
+        raise UnknownName(
+            f"{rules.label} has no metric {metric!r}",
+            expected=", ".join(sorted(names)),
+            found=metric,
+            where="--metric",
+            hint=f"evalframe explain {rules.label}",
+        )
+    return known[names[metric]]
+
+
+def _tags(store: Store, where: Mapping[str, str], by: str) -> dict[str, dict[str, str]]:
+    """Tags of the runs that have those of `where`, and the tag `by`."""
+    every = {row["run_id"]: dict(row["tags"] or []) for row in store.runs().select(["run_id", "tags"]).to_pylist()}
+    found = {run: has for run, has in every.items() if where.items() <= has.items()}
+    if by != "run_id" and not any(by in has for has in found.values()):
+        tags = sorted({tag for has in found.values() for tag in has})
+        raise UsageError(
+            f"no run has the tag {by!r}",
+            expected=", ".join(("run_id", *tags)),
+            found=by,
+            where="--by",
+            hint=f"--tag {by}=VALUE when scoring a run",
+        )
+    return found
+
+
+def _primary_recall(board: Board, rules: Protocol) -> bool:
+    recall, wanted = board.cell.recall, rules.primary_recall
+    return recall is None or wanted is None or recall == float(wanted)
+
+
+def _ranked(board: Board, relation: Relation) -> list[dict[str, Any]]:
+    rows = [
+        {
+            "name": entry.run_id,
+            "value": entry.value,
+            "status": entry.status,
+            "reason": entry.reason,
+            "n_runs": 1,
+            "n_undefined": int(entry.value is None),
+            "n_items": entry.n_items,
+            "origin": entry.origin,
+        }
+        for entry in board.entries
+    ]
+    return _in_order(rows, relation)
+
+
+def _averaged(board: Board, relation: Relation, tags: Mapping[str, Mapping[str, str]], by: str) -> list[dict[str, Any]]:
+    """One row per value of the tag: the mean over its runs that have a value. Runs without the tag are one group."""
+    groups: dict[str | None, list[Entry]] = {}
+    for entry in board.entries:
+        groups.setdefault(tags[entry.run_id].get(by), []).append(entry)
+    rows = []
+    for name, entries in groups.items():
+        values = [entry.value for entry in entries if entry.value is not None]
+        origins = {entry.origin for entry in entries}
+        rows.append(
+            {
+                "name": name,
+                "value": sum(values) / len(values) if values else None,
+                "status": "ok" if values else "undefined",
+                "reason": None if values else entries[0].reason,
+                "n_runs": len(entries),
+                "n_undefined": len(entries) - len(values),
+                "n_items": entries[0].n_items,
+                "origin": origins.pop() if len(origins) == 1 else None,
+            }
+        )
+    return _in_order(rows, relation)
+
+
+def _in_order(rows: list[dict[str, Any]], relation: Relation) -> list[dict[str, Any]]:
+    """Best first, equal values at one rank, undefined ones last and without a rank; names decide among equals."""
+    sign = 1.0 if relation.better == "lower" else -1.0
+    defined = sorted((r for r in rows if r["value"] is not None), key=lambda r: (sign * r["value"], r["name"] or ""))
+    rank = 0
+    for place, row in enumerate(defined, start=1):
+        rank = rank if place > 1 and row["value"] == defined[place - 2]["value"] else place
+        row["rank"], row["from_best"] = rank, row["value"] - defined[0]["value"]
+    undefined = sorted((r for r in rows if r["value"] is None), key=lambda r: r["name"] or "")
+    return [*defined, *({**row, "rank": None, "from_best": None} for row in undefined)]
+
+
+def _from_best(
+    store: Store, known: Catalogue, rules: Protocol, relation: Relation, board: Board
+) -> dict[str, Interval]:
+    """Intervals of the differences from the best run, by run; none where a board is too long or was not computed."""
+    from evalframe.verbs.ties import intervals_from_best
+
+    ranked = _ranked(board, relation)
+    runs: Sequence[str] = [row["name"] for row in ranked if row["value"] is not None]
+    if not 2 <= len(runs) <= TIES_AMONG or board.metric_fingerprint is None:
+        return {}
+    try:
+        return intervals_from_best(
+            store, known, rules, relation.name, board.metric_fingerprint, board.cell, runs, _REPLICATES
+        )
+    except ResultsMissing:
+        return {}  # results under older definitions are ranked as they are; nothing can be resampled for them
+
+
+def _tie(row: Mapping[str, Any], intervals: Mapping[str, Interval]) -> dict[str, Any]:
+    """The interval of the difference from the best. The best is tied with itself, where others were looked at."""
+    interval = intervals.get(row["name"])
+    if interval is None or interval.low is None or interval.high is None:
+        is_best = bool(intervals) and row["from_best"] == 0.0 and row["name"] not in intervals
+        return {"from_best_low": None, "from_best_high": None, "tied_with_best": True if is_best else None}
+    return {
+        "from_best_low": interval.low,
+        "from_best_high": interval.high,
+        "tied_with_best": interval.low <= 0.0 <= interval.high,
+    }
+
+
+def _place(board: Board, relation: Relation) -> dict[str, Any]:
+    return {
+        "metric": relation.published,
+        "unit": relation.unit,
+        "better": relation.better,
+        **board.cell._asdict(),
+        "metric_fingerprint": board.metric_fingerprint,
+        "data_digest": board.data_digest,
+    }
