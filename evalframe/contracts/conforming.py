@@ -5,6 +5,7 @@ Arrow metadata, `not null` and dictionary types do not survive Polars or DuckDB,
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -118,17 +119,28 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
         return pa.DictionaryArray.from_arrays(chunk.indices, values).dictionary_decode()
     if pa.types.is_map(target) and not pa.types.is_map(chunk.type) and not pa.types.is_null(chunk.type):
         return _as_map(chunk, target)
+    if pa.types.is_decimal(target) and pa.types.is_decimal(chunk.type) and pc.any(too_long(chunk, target)).as_py():
+        raise pa.ArrowInvalid(f"a decimal with more than {target.precision - target.scale} digits before the point")
     return chunk.cast(target, safe=True)
 
 
+def too_long(values: pa.Array, target: pa.DataType) -> pa.Array:
+    """Which decimals have more digits before the point than `target` holds: Arrow's cast wraps them silently."""
+    digits = target.precision - target.scale
+    if values.type.precision - values.type.scale <= digits:
+        return pa.array(np.zeros(len(values), dtype=bool))
+    limit = pa.scalar(Decimal(10) ** digits, type=values.type)
+    return pc.fill_null(pc.or_(pc.greater_equal(values, limit), pc.less_equal(values, pc.negate(limit))), False)
+
+
 def _as_map(chunk: pa.Array, target: pa.DataType) -> pa.Array:
-    """A list of (key, value), which is how Polars and JSON spell a map."""
-    pairs = chunk.flatten()
+    """A list of (key, value), which is how Polars and JSON spell a map. A key that is null raises pa.ArrowInvalid."""
+    keys, values = chunk.flatten().flatten()
     lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     mask = np.append(chunk.is_null().to_numpy(zero_copy_only=False), False) if chunk.null_count else None
     return pa.MapArray.from_arrays(
         pa.array(offsets, mask=mask),
-        pairs.field(0).cast(target.key_type),
-        pairs.field(1).cast(target.item_type),
+        keys.cast(target.key_type),
+        values.cast(target.item_type),
     )

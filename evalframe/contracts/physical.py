@@ -30,13 +30,15 @@ _SCALARS = {
     "timestamp[us, UTC]": _Scalar("timestamp", pa.timestamp("us", "UTC"), "TIMESTAMP WITH TIME ZONE", "Datetime"),
     "decimal128(38,15)": _Scalar("number", pa.decimal128(38, 15), "DECIMAL(38,15)", "Decimal"),
 }
+_LISTED = ("utf8", "int64", "float64", "bool")
 MAP = "map<utf8,utf8>"
 _LIST = re.compile(r"list<(.+)>")
 
 
 def is_physical(name: str) -> bool:
     """Whether `name` is a type that a contract may declare."""
-    return name == MAP or (element(name) or name) in _SCALARS
+    inner = element(name)
+    return name == MAP or (name in _SCALARS if inner is None else inner in _LISTED)
 
 
 def element(name: str) -> str | None:

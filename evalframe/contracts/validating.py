@@ -71,37 +71,40 @@ class _Validation:
                 self.fail_column("repeated_column", name)
 
     def check_column(self, column: Column) -> None:
-        if self.table.column_names.count(column.name) != 1:
+        if self.table.column_names.count(column.name) != 1 or not self.read(column):
             return
+        lost = self.lost[column.name]
+        self.fail("wrong_type", column.name, lost, column.physical)
+        found: dict[str, list[Rows]] = {}
+        start = 0
+        for chunk in self.typed[column.name].chunks:
+            for rule, rows in offences(column, chunk):
+                found.setdefault(rule, []).append(rows + start)
+            start += len(chunk)
+        for rule, parts in found.items():
+            rows = np.unique(np.concatenate(parts))
+            rows = np.setdiff1d(rows, lost, assume_unique=True) if rule == "null" else rows
+            self.fail(rule, column.name, rows, expectation(column, rule))
+
+    def read(self, column: Column) -> bool:
+        """Note the column's values in its type; False, and a failure, if it is of another type altogether."""
         data = self.table.column(column.name)
         unread = _NO_ROWS
         again = read_again(self.table.schema.field(column.name), data, column)
         if again is not None:
             unread = np.flatnonzero(np.asarray(data.is_valid()) & np.asarray(again.is_null()))
             data = again
-        if not castable(data.type, column.arrow_type):
-            filled = np.flatnonzero(np.asarray(data.is_valid()))
-            expected = f"{column.physical}, not {data.type}"
-            if len(filled):
-                self.fail("wrong_type", column.name, filled, expected)
-            else:  # without a value to show it is still the wrong column
-                self.fail_column("wrong_type", column.name, expected)
-            return
-        typed, lost = fitted(data, column.arrow_type)
-        lost = np.union1d(lost, unread)
-        self.typed[column.name], self.lost[column.name] = typed, lost
-        self.fail("wrong_type", column.name, lost, column.physical)
-        found: dict[str, list[Rows]] = {}
-        start = 0
-        for chunk in typed.chunks:
-            for rule, rows in offences(column, chunk):
-                found.setdefault(rule, []).append(rows + start)
-            start += len(chunk)
-        for rule, parts in found.items():
-            rows = np.unique(np.concatenate(parts))
-            if rule == "null":
-                rows = np.setdiff1d(rows, lost, assume_unique=True)
-            self.fail(rule, column.name, rows, expectation(column, rule))
+        if castable(data.type, column.arrow_type):
+            self.typed[column.name], lost = fitted(data, column.arrow_type)
+            self.lost[column.name] = np.union1d(lost, unread)
+            return True
+        filled = np.flatnonzero(np.asarray(data.is_valid()))
+        expected = f"{column.physical}, not {data.type}"
+        if len(filled):
+            self.fail("wrong_type", column.name, filled, expected)
+        else:  # without a value to show it is still the wrong column
+            self.fail_column("wrong_type", column.name, expected)
+        return False
 
     def check_presence(self, column: Column) -> None:
         if column.present_when is None or column.name not in self.typed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from evalframe.errors import ContractError
 from tests.contracts.things import THINGS, replaced, things
 
 BOXES = pa.table({"box": ["001"], "lid": pa.array([7], pa.int16())})
+PAIRS = pa.list_(pa.struct({"k": pa.string(), "v": pa.string()}))
 NOT_NFC = "e\u0301"  # the two-character spelling of é
 
 
@@ -81,6 +83,9 @@ CASES: list[tuple[str, str, Callable[[], pa.Table], int, list[int]]] = [
     ("wrong_type", "sold", with_column("sold", [1, 0, 1]), 3, [0, 1, 2]),
     ("wrong_type", "made", with_column("made", [datetime(2026, 1, 1)] * 3), 3, [0, 1, 2]),
     ("wrong_type", "made", with_column("made", pa.array([1000, 1001, None], pa.timestamp("ns", "UTC"))), 1, [1]),
+    ("wrong_type", "price", with_column("price", pa.array([10**23, 1, -(10**23)], pa.decimal128(38, 0))), 2, [0, 2]),
+    ("wrong_type", "price", with_column("price", [Decimal("1e-16"), Decimal(0), None]), 1, [0]),
+    ("wrong_type", "tags", with_column("tags", pa.array([[None], [{"k": None, "v": ""}], None], PAIRS)), 2, [0, 1]),
     ("wrong_type", "flags", with_column("flags", [[1], [2], []]), 3, [0, 1, 2]),
     ("wrong_type", "p", with_column("p", pa.array([[1, 0], [2**53 + 1, 1], None])), 1, [1]),
     ("wrong_type", "tags", with_column("tags", [["a"], None, []]), 2, [0, 2]),
