@@ -31,8 +31,11 @@ def test_best_first_and_equal_values_share_a_rank(store: Store) -> None:
 
 
 def test_who_is_tied_with_the_best_is_what_compare_says(store: Store) -> None:
-    for name, skill, seed in (("a", 0.8, 1), ("b", 0.8, 5), ("c", 0.4, 3)):
-        add_run(store, name, items(300, 25, skill=skill, seed=seed))
+    rows = items(300, 25, skill=0.8, seed=1)
+    slips = [i for i, row in enumerate(rows) if row.target == row.predicted][:2]
+    add_run(store, "a", rows)
+    add_run(store, "b", [r._replace(predicted=(r.target + 1) % 3) if i in slips else r for i, r in enumerate(rows)])
+    add_run(store, "c", items(300, 25, skill=0.4, seed=3))
     board = leaderboard(store, metric="accuracy")
     best, *others = board.to_pylist()
     assert (best["tied_with_best"], best["from_best_low"]) == (True, None)
