@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cyclopts import App, Parameter
 
-from evalframe.cli import compare, demo, explain, floor, rescore, robometer, runs, sql, store, validate, wisp
+from evalframe.cli import compare, demo, explain, floor, kev, rescore, robometer, runs, sql, store, validate, wisp
 from evalframe.cli.version import version
 
 
@@ -25,6 +25,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "explain": explain.explain,
     "validate": validate.validate,
     "compare": compare.compare,
+    "leaderboard": compare.leaderboard,
     "runs": runs.runs,
     "sql": sql.sql,
     "rescore": rescore.rescore,
@@ -50,6 +51,7 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., object]]]] = {
             "import": robometer.import_,
         },
     ),
+    "kev": ("KEV choice questions.", {"score": kev.score}),
     "store": ("Look after a store.", {"verify": store.verify, "gc": store.gc, "withdraw": store.withdraw}),
 }
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import Format, JsonOption, RelationsOption, StoreOption, put, show
+from evalframe.cli.common import Format, JsonOption, RelationsOption, StoreOption, pairs, put, show
 
 
 def compare(
@@ -81,3 +81,12 @@ def leaderboard(
 
     Example: evalframe leaderboard --store results --metric macro_f1
     """
+    from evalframe.verbs.opened import open_store
+
+    board = open_store(store).leaderboard(
+        metric=metric, by=by, where=pairs(where, "--where"), protocol=protocol, relations=relations
+    )
+    if json:
+        put(board.to_json())
+    else:
+        show(board.shown() if format is Format.TABLE else board.table, format, headlines=board.headlines())

@@ -10,8 +10,8 @@ from cyclopts import Parameter
 from evalframe.cli.common import put
 
 NEXT = """What to try next:
-  evalframe explain worst_class_f1                                what a number means, from tables to value
-  evalframe explain macro_f1 --steps --store {store} --run cnn    how it came about, row by row
+  evalframe explain worst_class_f1
+  evalframe explain macro_f1 --steps --store {store} --run cnn
   evalframe compare --store {store} --baseline kev-base --candidate kev-tuned
   evalframe runs --store {store}
   evalframe wisp score --predictions YOUR.npz --output OUT.json --store {store}"""
@@ -28,5 +28,5 @@ def demo(
 
     for step in steps(folder):
         ending = f"\n(exit code {step.exit_code})" if step.exit_code else ""
-        put(f"# {step.title}\n$ {step.command}\n{step.output}{ending}\n")
+        put(f"# {step.title}\n$ {step.command}\n{step.output}{ending}\n\n")
     put(NEXT.format(store=folder / "store"))

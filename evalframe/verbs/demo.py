@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from evalframe.verbs import demo_data, drawing
 from evalframe.verbs.opened import Store, open_store
 from evalframe.verbs.outputs import write_bytes
 
 _WINDOWS = {"cnn": (0.74, 1), "gru": (0.79, 2), "gru-wide": (0.80, 3)}
-_QUESTIONS = {"kev-base": (0.6, 4), "kev-tuned": (1.1, 5)}
+_QUESTIONS = {"kev-base": (0.3, 4), "kev-tuned": (0.45, 5)}
 _QUERY = (
     "SELECT run_id, class, support, recall FROM class_report WHERE run_id IN ('cnn', 'gru') AND recall < 0.75"
     " ORDER BY recall LIMIT 5"
@@ -39,7 +42,9 @@ def demo(folder: Path) -> Iterator[Step]:
         f"evalframe leaderboard {named} --protocol wisp-har --metric macro_f1",
         repr(store.leaderboard(protocol="wisp-har", metric="macro_f1")),
     )
-    yield _compared(store, named, "Is gru better than cnn, or were its participants easier?", "cnn", "gru")
+    yield _compared(
+        store, named, "Is gru-wide better than cnn? Participants are resampled, not windows.", "cnn", "gru-wide"
+    )
     yield _compared(
         store, named, "The same predictions under another policy answer another question.", "gru", "gru-excluding"
     )
@@ -69,7 +74,18 @@ def _scored(data: Path, store: Path) -> Iterator[Step]:
     for run, (skill, seed) in _QUESTIONS.items():
         path = data / f"{run}.jsonl"
         write_bytes(path, demo_data.questions(skill=skill, seed=seed))
-        kev.score(path, store=store, run_id=run, tags={"model": run, "dataset": "demo"})
+        scored = kev.score(rows=path, store=store, run_id=run, tags={"model": run, "dataset": "demo"})
+    yield Step(
+        "Score a model's answers to multiple-choice questions.",
+        f"evalframe kev score --rows {path} --output {run}.json --store {store} --run-id {run}",
+        drawing.table(_headline(scored.table)),
+    )
+
+
+def _headline(values: pa.Table) -> pa.Table:
+    """The primary numbers of the headline population."""
+    primary = pc.field("metric").isin(["accuracy", "nll", "ece"]) & (pc.field("stratum") == "headline")
+    return values.filter(primary).select(["metric", "stratum", "value", "status", "n_items"])
 
 
 def _compared(store: Store, named: str, title: str, baseline: str, candidate: str) -> Step:

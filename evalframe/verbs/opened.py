@@ -19,6 +19,7 @@ from evalframe.verbs.results import Rows
 if TYPE_CHECKING:
     from evalframe.verbs.compare import Comparison
     from evalframe.verbs.explanations import Explanation
+    from evalframe.verbs.leaderboard import Leaderboard
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,6 +74,12 @@ class Store:
         from evalframe.verbs.compare import compare
 
         return compare(self.folder, baseline, [candidates] if isinstance(candidates, str) else candidates, **options)
+
+    def leaderboard(self, **options: Any) -> Leaderboard:
+        """Rank the runs of a protocol; the options are those of `evalframe.verbs.leaderboard.leaderboard`."""
+        from evalframe.verbs.leaderboard import leaderboard
+
+        return leaderboard(self.folder, **options)
 
     def explain(self, name: str, *, run: str | None = None, steps: bool = False) -> Explanation:
         """What a metric, protocol or table means; with `steps`, the rows of every relation on `run`."""

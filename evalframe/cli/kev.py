@@ -1,0 +1,68 @@
+"""`evalframe kev ...`: arguments and drawing only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from evalframe.cli.common import (
+    ForceOption,
+    JsonOption,
+    OptionalStore,
+    RelationsOption,
+    RunIdOption,
+    SetOption,
+    TagOption,
+    pairs,
+    put,
+    say,
+)
+
+
+def score(
+    *,
+    output: Annotated[Path, Parameter(help="The JSON file to write.")],
+    rows: Annotated[Path | None, Parameter(help="KEV rows: a JSON list or JSON lines.")] = None,
+    outcomes: Annotated[
+        Path | None, Parameter(help="Confidence and correctness only: .parquet, .arrow or .csv.")
+    ] = None,
+    policy: Annotated[
+        str, Parameter(help="kev-choice/1 (prefix rule) or kev-choice/2 (whole tie groups).")
+    ] = "kev-choice/2",
+    calibration_rows: Annotated[Path | None, Parameter(help="KEV rows that a temperature is fitted on.")] = None,
+    allow_in_sample: Annotated[bool, Parameter(help="Fit on evaluated rows too; taints every number.")] = False,
+    store: OptionalStore = None,
+    run_id: RunIdOption = None,
+    tag: TagOption = None,
+    set_: SetOption = None,
+    relations: RelationsOption = None,
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Score answers to choice questions: every metric in every population, bins, pairs, selective answering.
+
+    Example: evalframe kev score --rows rows.jsonl --output base.json --store results --set n_bins=15
+    """
+    from evalframe.verbs.kev import score as score_rows
+
+    scored = score_rows(
+        rows=rows,
+        outcomes=outcomes,
+        output=output,
+        policy=policy,
+        calibration_rows=calibration_rows,
+        allow_in_sample=allow_in_sample,
+        store=store,
+        run_id=run_id,
+        tags=pairs(tag, "--tag"),
+        settings=pairs(set_, "--set"),
+        relations=relations,
+        force=force,
+    )
+    if json:
+        put(scored.to_json())
+    else:
+        put(repr(scored))
+        say(f"wrote {output}")
