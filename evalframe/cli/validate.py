@@ -29,7 +29,7 @@ def validate(
     if json:
         show_json(checked.to_json(), "validate")
     elif checked.ok:
-        put(f"{file} keeps the contract {table}: {checked.n_rows} rows")
+        put("\n".join(checked.headlines()))
     else:
         show(checked.table, format, headlines=checked.headlines())
     return ExitCode.OK if checked.ok else ExitCode.CONTRACT

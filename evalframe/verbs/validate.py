@@ -20,6 +20,7 @@ class Checked(Rows):
 
     contract: str
     n_rows: int
+    unchecked: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
@@ -27,12 +28,20 @@ class Checked(Rows):
         return len(self.table) == 0
 
     def headlines(self) -> list[str]:
-        """How many rules were broken."""
-        return [f"{len(self.table)} rule(s) of {self.contract} broken in {self.n_rows} rows"]
+        """How many rules were broken, and what was not asked."""
+        broken = f"{len(self.table)} rule(s) of {self.contract} broken in {self.n_rows} rows"
+        kept = f"the contract {self.contract} is kept: {self.n_rows} rows"
+        return [kept if self.ok else broken, *(f"not checked: {rule}" for rule in self.unchecked)]
 
     def to_json(self) -> dict[str, Any]:
         """The object of `evalframe validate --json`."""
-        return {"contract": self.contract, "n_rows": self.n_rows, "ok": self.ok, "failures": drawing.rows(self.table)}
+        return {
+            "contract": self.contract,
+            "n_rows": self.n_rows,
+            "ok": self.ok,
+            "failures": drawing.rows(self.table),
+            "unchecked": list(self.unchecked),
+        }
 
 
 def validate(table: str, file: Path) -> Checked:
@@ -52,4 +61,4 @@ def validate(table: str, file: Path) -> Checked:
     schema = pa.schema(
         {"rule": pa.string(), "column": pa.string(), "count": pa.int64(), "first_rows": pa.list_(pa.string())}
     )
-    return Checked(pa.Table.from_pylist(rows, schema=schema), table, len(data))
+    return Checked(pa.Table.from_pylist(rows, schema=schema), table, len(data), report.unchecked)
