@@ -155,12 +155,12 @@ def evaluate(
     if not present:
         raise _none_there(root, wanted)
     missing = [step for step in wanted if step not in present]
-    folder.begin(
-        manifest, {TARGETS: parquet(selection.targets.table.sort("trajectory_index", "frame_index"), TARGET_COLUMNS)}
-    )
-    for step in present:
-        folder.step(step).claim(worker, take_over=take_over)
-    folder.record_worker(worker, {"worker": worker, "steps": wanted, "missing": missing})
+    targets = parquet(selection.targets.table.sort("trajectory_index", "frame_index"), TARGET_COLUMNS)
+    with folder.locked():
+        folder.begin(manifest, {TARGETS: targets})
+        for step in present:
+            folder.step(step).claim(worker, take_over=take_over)
+        folder.record_worker(worker, {"worker": worker, "steps": wanted, "missing": missing})
     for step in missing:
         tell(f"step {step}: there is no {root / f'checkpoint-{step}'} with config.json")
 
@@ -170,6 +170,8 @@ def evaluate(
     for step, path in present.items():
         place = folder.step(step)
         with place.working():
+            with folder.locked():
+                place.clear_left_over()
             outcomes[step] = "finished before" if place.finished else "evaluated"
             if not place.finished:
                 place.begin(folder_sha256(path))

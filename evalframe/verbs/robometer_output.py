@@ -2,19 +2,18 @@
 
 run_manifest.json is written once by whoever comes first and compared by the rest. A step belongs to the worker whose
 name stands in its `claim`, for good; while a process works on it, it holds a lock on that file, which ends with the
-process however it ends. Every file is written beside and renamed, so what is there is whole.
+process however it ends. Shared files and claims are written under the lock of the folder. Every file is written beside
+and renamed, so what is there is whole.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,9 @@ TARGETS = "targets.parquet"
 PHASES = ("progress", "failure", "filtering")
 METRICS = "metrics.json"
 TRACES = "traces.parquet"
+LOCK = ".lock"
+LEFT_OVER = ".*.tmp"
+"""What `outputs.write_bytes` writes beside, and a killed process leaves."""
 
 _STEP = re.compile(r"step-(\d{6,})")
 
@@ -78,16 +80,25 @@ class Output:
     def __init__(self, root: Path) -> None:
         self.root = root
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder against other workers, for as long as shared files and claims take."""
+        with _writing(self.root / LOCK):
+            self.root.mkdir(parents=True, exist_ok=True)
+        with locks.exclusive(self.root / LOCK):
+            yield
+
     def begin(self, manifest: str, files: Mapping[str, bytes]) -> None:
-        """Write manifest and shared files, or find them as they would be written.
+        """Write manifest and shared files, or find them as they would be written. Only while `locked`.
 
         Raises ManifestDiffers naming every field that is not as it was begun.
         """
+        for folder in (self.root, self.root / "workers"):
+            _clear_left_over(folder.glob(LEFT_OVER))
         self.check(manifest)
         for name, content in files.items():
             write_bytes(self.root / name, content)
-        create_once(self.root / MANIFEST, manifest.encode())
-        self.check(manifest)
+        write_text(self.root / MANIFEST, manifest)
 
     def check(self, manifest: str) -> None:
         """Raise ManifestDiffers where the folder was begun under another manifest."""
@@ -105,7 +116,7 @@ class Output:
             )
 
     def record_worker(self, worker: str, body: Mapping[str, Any]) -> None:
-        """Write workers/<name>.json."""
+        """Write workers/<name>.json. Only while `locked`."""
         write_text(self.root / "workers" / f"{worker}.json", to_json("robometer evaluate", body), force=True)
 
     def step(self, step: int) -> Step:
@@ -150,10 +161,11 @@ class Step:
         write_bytes(self.folder / name, content, force=replace)
 
     def claim(self, worker: str, *, take_over: bool = False) -> None:
-        """Make the step this worker's. Raises StepClaimed naming whose it is."""
+        """Make the step this worker's. Only while the folder is `locked`. Raises StepClaimed naming whose it is."""
         path = self.folder / "claim"
         mine = json.dumps({"worker": worker}) + "\n"
-        if create_once(path, mine.encode()):
+        if not path.exists():
+            write_text(path, mine)
             return
         owner = self.owner()
         if owner == worker:
@@ -174,19 +186,23 @@ class Step:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Hold the step against other processes of the same worker's name, and clear what a killed one left."""
+        """Hold the step against other processes of the same worker's name."""
         with locks.exclusive(self.folder / "claim", wait=False) as held:
             if held is False:
                 raise self._claimed(self.owner(), "a step that no process works on", "wait, or use another --worker")
-            for left in self.folder.rglob(".*.tmp"):
-                left.unlink(missing_ok=True)
             yield
+
+    def clear_left_over(self) -> None:
+        """Remove what a killed process left. Only while `working`, and while the folder is `locked`: others claim."""
+        _clear_left_over(self.folder.rglob(LEFT_OVER))
 
     def begin(self, checkpoint_sha256: str) -> None:
         """Record which checkpoint the step is about. Raises ManifestDiffers where it was begun with another."""
         text = json.dumps({"checkpoint_sha256": checkpoint_sha256}) + "\n"
         path = self.folder / "checkpoint.json"
-        if not create_once(path, text.encode()) and path.read_text(encoding="utf-8") != text:
+        if not path.exists():
+            write_text(path, text)
+        elif path.read_text(encoding="utf-8") != text:
             raise ManifestDiffers(
                 f"step {self.step} was begun with another checkpoint",
                 expected=path.read_text(encoding="utf-8").strip(),
@@ -222,17 +238,11 @@ def worker_name(name: str) -> str:
     return name
 
 
-def create_once(path: Path, content: bytes) -> bool:
-    """Put `content` at `path` if nothing is there, in one step; whether it was this call that did."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Errors of the file system as ours."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(content)
-        try:
-            os.link(beside, path)
-        except FileExistsError:
-            return False
-        return True
+        yield
     except OSError as error:
         raise InputError(
             f"cannot write {path.name}",
@@ -241,9 +251,11 @@ def create_once(path: Path, content: bytes) -> bool:
             where=str(path),
             hint=f"ls -ld {shlex.quote(str(path.parent))}",
         ) from error
-    finally:
-        with suppress(OSError):
-            beside.unlink()
+
+
+def _clear_left_over(paths: Iterable[Path]) -> None:
+    for path in list(paths):
+        path.unlink(missing_ok=True)
 
 
 def _shown(value: Any) -> str:
