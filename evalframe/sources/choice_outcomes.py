@@ -66,15 +66,15 @@ class _Reader:
                 "error": error,
             }
         )
-        labelled = pc.if_else(pc.is_valid(correct), "labelled ", "unlabelled ")
+        labelled = pc.if_else(pc.is_valid(correct), "labelled ", "unlabelled ").cast(pa.large_string())
         known = {
             "item_id": names,
             "label": question,
             "cluster_id": group,
-            "stratum": pc.binary_join_element_wise(labelled.cast(pa.large_string()), cell_text, ""),
+            "stratum": pc.binary_join_element_wise(labelled, cell_text, pa.scalar("", pa.large_string())),
         }
         return data_digest(pa.table(known))[:16], {
-            "choice_cells": cells.table(run_id),
+            "choice_cells": cells.table(run_id, has_probabilities=False),
             "choice_confidences": conform(contract("choice_confidences"), table),
             "choice_questions": contract("choice_questions").empty(),
             "choice_probabilities": contract("choice_probabilities").empty(),

@@ -47,10 +47,11 @@ class Cells:
         ranks[[self._met[cell] for cell in order]] = np.arange(len(order), dtype=np.int32)
         return ranks
 
-    def table(self, run_id: str) -> pa.Table:
+    def table(self, run_id: str, *, has_probabilities: bool) -> pa.Table:
         """`choice_cells`. A run without rows has the one clean cell, so that its populations exist."""
         cells = sorted(self._met, key=_cell_order) or [(CLEAN, None, None, None)]
         rows: dict[str, list[Any]] = {"run_id": [run_id] * len(cells), "cell_index": list(range(len(cells)))}
+        rows["has_probabilities"] = [has_probabilities] * len(cells)
         rows |= {name: [cell[place] for cell in cells] for place, name in enumerate(_CELL_FIELDS)}
         schema = contract("choice_cells").arrow_schema()
         return pa.table([pa.array(rows[field.name], field.type) for field in schema], schema=schema)
@@ -101,7 +102,7 @@ class RowTables:
         cells = np.concatenate([np.zeros(0, np.int32), *self._cell_numbers])
         names = pa.repeat(pa.scalar(dataset, pa.large_string()), n)
         return dataset, {
-            "choice_cells": self._cells.table(run_id),
+            "choice_cells": self._cells.table(run_id, has_probabilities=True),
             "choice_questions": conform(
                 contract("choice_questions"),
                 ordered.append_column("dataset_id", names).append_column("question_index", pa.array(np.arange(n))),

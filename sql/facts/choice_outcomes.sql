@@ -46,8 +46,10 @@ SELECT
         WHEN p IS NOT NULL THEN predicted = label
         WHEN label IS NOT NULL AND (SELECT value FROM protocol_parameters WHERE name = 'failed') = 'wrong' THEN FALSE
     END AS correct,
-    0.0::DOUBLE - ln(greatest(
-        p_label, CAST((SELECT value FROM protocol_parameters WHERE name = 'nll_floor') AS DOUBLE))) AS nll,
+    -- greatest() passes over nulls, and would give the floor to a question without an answer or a label.
+    CASE WHEN p_label IS NOT NULL
+        THEN 0.0::DOUBLE - ln(greatest(
+            p_label, CAST((SELECT value FROM protocol_parameters WHERE name = 'nll_floor') AS DOUBLE))) END AS nll,
     -- Rounding may leave less than nothing of the other options' squares.
     greatest(list_inner_product(p, p) - p_label * p_label, 0.0::DOUBLE)
         + (1.0::DOUBLE - p_label) * (1.0::DOUBLE - p_label) AS brier,

@@ -10,7 +10,7 @@ definition: The control counts over all clusters. n_matched, rows whose control 
 --- */
 WITH
 runs_seen AS (
-    SELECT run_id FROM choice_cells
+    SELECT run_id FROM choice_cells WHERE has_probabilities
     UNION
     SELECT run_id FROM choice_control_counts
 ),

@@ -10,11 +10,11 @@ definition: The pairs of each kind, over all clusters. n_counted leaves out pair
 --- */
 WITH
 kinds AS (
-    SELECT DISTINCT run_id, 'relevant' AS kind FROM choice_cells
+    SELECT DISTINCT run_id, 'relevant' AS kind FROM choice_cells WHERE has_probabilities
     UNION
-    SELECT DISTINCT run_id, 'invariant' AS kind FROM choice_cells
+    SELECT DISTINCT run_id, 'invariant' AS kind FROM choice_cells WHERE has_probabilities
     UNION
-    SELECT DISTINCT run_id, 'incomplete' AS kind FROM choice_cells
+    SELECT DISTINCT run_id, 'incomplete' AS kind FROM choice_cells WHERE has_probabilities
     UNION
     SELECT run_id, kind FROM choice_pair_counts
 )

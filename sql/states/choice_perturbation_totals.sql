@@ -10,9 +10,11 @@ definition: The perturbation sums over all clusters. Stratum all is there for ev
 --- */
 WITH
 populations AS (
-    SELECT run_id, 'all' AS stratum FROM choice_cells
+    SELECT run_id, 'all' AS stratum FROM choice_cells WHERE has_probabilities
     UNION
-    SELECT run_id, stratum FROM choice_perturbation_sums
+    SELECT s.run_id, s.stratum
+    FROM choice_perturbation_sums AS s
+    JOIN choice_cells AS c ON c.run_id = s.run_id AND c.has_probabilities
 )
 SELECT
     p.run_id,

@@ -21,7 +21,7 @@ cells AS (
         count(*) FILTER (WHERE failed) AS n_failed,
         count(*) FILTER (WHERE correct) AS hits
     FROM choice_named_answers
-    WHERE labelled
+    WHERE labelled AND truth_key IS NOT NULL
     GROUP BY run_id, cell_index, cluster_id, coalesce(family, ''), truth_key
 )
 SELECT

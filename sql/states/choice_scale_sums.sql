@@ -21,7 +21,7 @@ cells AS (
         coalesce(sum(CAST(score_error AS DECIMAL(38, 15))), CAST(0 AS DECIMAL(38, 15))) AS score_error_sum,
         coalesce(sum(CAST(rps AS DECIMAL(38, 15))), CAST(0 AS DECIMAL(38, 15))) AS rps_sum
     FROM choice_outcomes
-    WHERE type = 'score'
+    WHERE type = 'score' AND question_index IS NOT NULL
     GROUP BY run_id, cell_index, cluster_id
 )
 SELECT

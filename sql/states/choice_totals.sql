@@ -9,11 +9,11 @@ parameters: [failed]
 definition: >-
   The sums of a population over its clusters, and the denominators that follow: n_counted, the labelled rows that count
   for label metrics (failed ones among them unless failed = excluded); n_present, likewise of all rows; n_answered, the
-  labelled rows with a confidence. all, clean, headline and unknowable are there for every run, if only with zeros.
+  labelled rows with a confidence. has_probabilities: metrics that need more than confidence exist. all, clean, headline and unknowable are there for every run, if only with zeros.
 --- */
 WITH
 runs_seen AS (
-    SELECT DISTINCT run_id FROM choice_cells
+    SELECT run_id, bool_or(has_probabilities) AS has_probabilities FROM choice_cells GROUP BY run_id
 ),
 populations AS (
     SELECT run_id, stratum FROM choice_sums
@@ -51,8 +51,8 @@ pooled AS (
     GROUP BY p.run_id, p.stratum
 )
 SELECT
-    run_id,
-    stratum,
+    p.run_id,
+    p.stratum,
     n,
     n_failed,
     n_sure,
@@ -73,5 +73,7 @@ SELECT
         THEN n ELSE n - n_failed END AS n_present,
     CASE WHEN (SELECT value FROM protocol_parameters WHERE name = 'failed') = 'wrong'
         THEN n_labelled ELSE n_labelled - n_labelled_failed END AS n_counted,
-    n_labelled - n_labelled_failed AS n_answered
-FROM pooled
+    n_labelled - n_labelled_failed AS n_answered,
+    r.has_probabilities
+FROM pooled AS p
+JOIN runs_seen AS r ON r.run_id = p.run_id

@@ -87,20 +87,21 @@ def variant(row: Row) -> str:
     return row.get("variant") or "clean"
 
 
-def strata(row: Row) -> set[str]:
-    """Every population that the row belongs to."""
+def strata(row: Row, fields: Sequence[str]) -> set[str]:
+    """Every population that the row belongs to. fields: those of task, type, source that some row of the run has."""
     names = {"all", f"variant={variant(row)}"}
     if variant(row) == "clean":
         names |= {"clean", "unknowable" if row.get("source") == "unknowable" else "headline"}
-        names |= {f"{field}={row.get(field) or ''}" for field in ("task", "type", "source")}
+        names |= {f"{field}={row.get(field) or ''}" for field in fields}
     return names
 
 
 def populations(found: Sequence[Outcome]) -> dict[str, list[Outcome]]:
     """Stratum -> its outcomes, in order. The four named populations are there even when empty."""
     members: dict[str, list[Outcome]] = {name: [] for name in ("all", "clean", "headline", "unknowable")}
+    fields = [field for field in ("task", "type", "source") if any(o.row.get(field) for o in found)]
     for outcome in found:
-        for name in strata(outcome.row):
+        for name in strata(outcome.row, fields):
             members.setdefault(name, []).append(outcome)
     return members
 

@@ -132,8 +132,3 @@ KEV_CHOICE_1 = replace(
 )
 
 PROTOCOLS = (KEV_CHOICE_2, KEV_CHOICE_1)
-
-
-def without_probabilities(protocol: Protocol) -> Protocol:
-    """The protocol for runs that kept only confidence and correctness: the metrics that need more are absent."""
-    return replace(protocol, metrics=tuple(name for name in protocol.metrics if name not in _FROM_PROBABILITIES))

@@ -24,3 +24,4 @@ SELECT
     CASE WHEN n_answered > 0 THEN 'ok' ELSE 'undefined' END AS status,
     CASE WHEN n_answered > 0 THEN NULL ELSE 'no_items' END AS reason
 FROM choice_totals
+WHERE has_probabilities

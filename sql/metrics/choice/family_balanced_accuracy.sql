@@ -57,3 +57,4 @@ SELECT
     CASE WHEN b.n_families > 0 THEN NULL ELSE 'no_items' END AS reason
 FROM choice_totals AS t
 LEFT JOIN balanced AS b ON b.run_id = t.run_id AND b.stratum = t.stratum
+WHERE t.has_probabilities

@@ -44,4 +44,4 @@ SELECT
     CASE WHEN p.n_tasks > 0 THEN NULL ELSE 'no_items' END AS reason
 FROM choice_totals AS t
 LEFT JOIN pooled AS p ON p.run_id = t.run_id
-WHERE t.stratum = 'clean'
+WHERE t.stratum = 'clean' AND t.has_probabilities

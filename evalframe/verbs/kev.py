@@ -1,0 +1,135 @@
+"""KEV: answers to choice questions -> every metric in every population, OUT.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalframe.errors import UsageError
+from evalframe.protocols import protocol as protocol_of
+from evalframe.relations import catalogue
+from evalframe.sources.choice import ChoiceRun, read_outcomes, read_rows
+from evalframe.store import Store
+from evalframe.verbs.kev_report import report
+from evalframe.verbs.kev_temperature import fitted_temperature, refuse_leak
+from evalframe.verbs.outputs import to_json, write_text
+from evalframe.verbs.score import Run, Scored
+from evalframe.verbs.score import score as score_run
+
+DEFAULT_POLICY = "kev-choice/2"
+IN_SAMPLE = "temperature fitted on evaluated rows"
+_ALSO = ("choice_selections",)
+
+
+@dataclass(frozen=True, repr=False)
+class ChoiceScores(Scored):
+    """The metric rows of one run of choice questions. calibration: where a fitted temperature comes from, if one is."""
+
+    inputs: Mapping[str, Any]
+    calibration: Mapping[str, Any] | None = None
+
+    def shown(self) -> pa.Table:
+        """The values of the whole and of the headline population."""
+        strata = pa.array(["all", "headline"], self.table["stratum"].type)
+        return super().shown().filter(pc.is_in(self.table["stratum"], strata))
+
+    def body(self) -> dict[str, Any]:
+        """What OUT.json says."""
+        rows = {name: self.relations[name].to_pylist() for name in ("choice_bins", *_ALSO)}
+        return {
+            "run_id": self.run_id,
+            **report(self.to_pylist(), rows["choice_bins"], rows["choice_selections"]),
+            "parameters": dict(self.identity.parameters),
+            "metric_fingerprints": dict(self.identity.metric_fingerprints),
+            "data_digest": self.data_digest,
+            "inputs": dict(self.inputs),
+            "calibration": self.calibration,
+            "tainted": any(self.table["tainted"].to_pylist()),
+        }
+
+    def to_json(self) -> str:
+        """OUT.json as text."""
+        return to_json("kev score", self.body(), self.identity.to_json())
+
+
+def score(
+    *,
+    rows: Path | str | None = None,
+    outcomes: Path | str | None = None,
+    output: Path | None = None,
+    policy: str = DEFAULT_POLICY,
+    calibration_rows: Path | str | None = None,
+    allow_in_sample: bool = False,
+    store: Path | str | None = None,
+    run_id: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    relations: Path | None = None,
+    force: bool = False,
+) -> ChoiceScores:
+    """Score KEV rows (a JSON list or JSON lines) or outcomes (Parquet, Arrow, CSV) under `kev-choice/1` or `/2`.
+
+    output: OUT.json to write. calibration_rows: KEV rows that a temperature is fitted on; they may share no id, group
+    or parent with what is evaluated, unless allow_in_sample, which taints every number. store: folder to seal the run
+    and its results in. run_id: default the file's name without suffix. settings: protocol parameters. relations: a
+    folder of the user's own relations.
+    Raises InputError or UsageError (exit 2), ContractError, ProtocolError or StoreConflict (exit 4); nothing is written
+    then.
+    """
+    run = _read(rows, outcomes, run_id)
+    protocol = protocol_of(policy)
+    chosen, calibration, taint = dict(settings or {}), None, None
+    if calibration_rows is not None:
+        fitted_on = _calibration(Path(calibration_rows), run, chosen)
+        if allow_in_sample:
+            taint = IN_SAMPLE
+        else:
+            refuse_leak(fitted_on.tables, run.tables)
+        chosen["temperature"] = fitted_temperature(fitted_on.tables, protocol, protocol.settings(chosen))
+        calibration = {**fitted_on.inputs, "dataset_id": fitted_on.dataset_id, "temperature": chosen["temperature"]}
+        run = replace(run, inputs={**run.inputs, "calibration": dict(fitted_on.inputs)})
+    scored = score_run(
+        Run(run.run_id, protocol.system, run.dataset_id, run.tables, run.inputs, tags or {}),
+        protocol,
+        chosen,
+        store=None if store is None else Store.open(store, create=True),
+        relations=catalogue(*([relations] if relations else [])),
+        also=_ALSO,
+        taint=taint,
+    )
+    result = ChoiceScores(**vars(scored), inputs=run.inputs, calibration=calibration)
+    if output is not None:
+        write_text(output, result.to_json(), force=force)
+    return result
+
+
+def _read(rows: Path | str | None, outcomes: Path | str | None, run_id: str | None) -> ChoiceRun:
+    if (rows is None) == (outcomes is None):
+        raise UsageError(
+            "one file of answers is scored",
+            expected="--rows FILE or --outcomes FILE",
+            found="neither" if rows is None else "both",
+            hint="evalframe kev score --rows rows.jsonl --output out.json",
+        )
+    path = Path(rows if rows is not None else outcomes or "")
+    read = read_rows if rows is not None else read_outcomes
+    return read(path, run_id or path.stem)
+
+
+def _calibration(path: Path, run: ChoiceRun, settings: Mapping[str, str]) -> ChoiceRun:
+    if "temperature" in settings or not run.has_probabilities:
+        raise UsageError(
+            "a temperature cannot be fitted",
+            expected="--calibration-rows with --rows, or --set temperature=T",
+            found="--set temperature as well"
+            if "temperature" in settings
+            else "--outcomes, which have no probabilities",
+            where="--calibration-rows",
+            hint="evalframe kev score --rows rows.jsonl --calibration-rows other.jsonl --output out.json",
+        )
+    return read_rows(path, run.run_id)
