@@ -162,12 +162,14 @@ def class_scores(metric: str, counts: Counts, treatments: Treatments) -> NDArray
 
 
 def spelled(number: float, convention: Convention) -> tuple[float, ...]:
-    """What a program that keeps `number` so would write: as per cent, in fewer bits (whole, or as it prints)."""
+    """What a program that keeps `number` so would write: as per cent, in fewer bits (whole, or as float32 prints).
+
+    A float16 prints four digits, which is what rounding leaves as well: only its whole value tells it.
+    """
     number = number * 100 if convention.percent else number
-    if convention.width == "float64":
-        return (number,)
-    narrow = np.float32(number) if convention.width == "float32" else np.float16(number)
-    return (float(narrow), float(str(narrow)))
+    if convention.width == "float32":
+        return (float(np.float32(number)), float(str(np.float32(number))))
+    return (float(np.float16(number)),) if convention.width == "float16" else (number,)
 
 
 def further(convention: Convention) -> Iterator[Convention]:

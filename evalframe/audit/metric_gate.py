@@ -116,5 +116,5 @@ def _rescored(
     for saved in held:
         wrong = differing.get(saved.run_id, [])
         n = len(frozen[saved.run_id].values)
-        told = "; ".join(wrong) or None
-        yield Finding(saved.run_id, GATE, SUBJECT, "failed" if wrong else "passed", told, n, len(wrong))
+        reason = "; ".join(wrong) or None
+        yield Finding(saved.run_id, GATE, SUBJECT, "failed" if wrong else "passed", reason, n, len(wrong))

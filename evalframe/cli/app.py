@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from cyclopts import App, Parameter
 
-from evalframe.cli import compare, demo, explain, floor, kev, rescore, robometer, runs, sql, store, validate, wisp
+from evalframe.cli import audit, compare, demo, explain, floor, kev, rescore, robometer, runs, sql, store, validate, wisp
 from evalframe.cli.version import version
 
 
@@ -31,7 +31,16 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "rescore": rescore.rescore,
 }
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., object]]]] = {
-    "wisp": ("WISP wearable-activity windows.", {"score": wisp.score}),
+    "wisp": (
+        "WISP wearable-activity windows.",
+        {
+            "evaluate": wisp.evaluate,
+            "score": wisp.score,
+            "audit": wisp.audit,
+            "gate": wisp.gate,
+            "compare-exports": wisp.compare_exports,
+        },
+    ),
     "floor": (
         "EasyCom floor events.",
         {
@@ -51,7 +60,8 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., object]]]] = {
             "import": robometer.import_,
         },
     ),
-    "kev": ("KEV choice questions.", {"score": kev.score}),
+    "kev": ("KEV choice questions.", {"score": kev.score, "verify-metrics": kev.verify_metrics}),
+    "audit": ("Check numbers against other implementations.", {"parity": audit.parity}),
     "store": ("Look after a store.", {"verify": store.verify, "gc": store.gc, "withdraw": store.withdraw}),
 }
 
