@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -145,12 +145,12 @@ def _microseconds(path: Path, number: int, word: str) -> int:
     """A time in seconds, exactly; what is finer than a microsecond is refused rather than rounded."""
     try:
         value = Decimal(word) * MICROSECONDS
-        exact = int(value) if value.is_finite() and 0 <= value < 10**15 else -1
-    except (InvalidOperation, ValueError, OverflowError):
-        value, exact = Decimal("NaN"), -1
-    if exact < 0 or exact != value:
+        exact = value == int(value) and 0 <= value < 10**15
+    except (ArithmeticError, ValueError):  # no number, not finite, or beyond what a decimal can say
+        exact = False
+    if not exact:
         raise _refuse(path, f"line {number} has no time in seconds", "0 or more, in whole microseconds", word)
-    return exact
+    return int(value)
 
 
 def _text(path: Path) -> str:

@@ -26,6 +26,8 @@ from evalframe.verbs.outputs import write_bytes, write_text
 from evalframe.verbs.results import Rows
 
 MOST_SPEECH = "most-speech"
+MOST_ROWS = 20_000_000
+"""46 days of 0.2 s rows: a time beyond is a slip of the pen, and would take gigabytes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,6 +132,15 @@ def _raster(speech: Speech, wearer: str, row_us: int, rule: Rule) -> Raster:
             found=wearer,
             where="--wearer",
             hint=f"--wearer {MOST_SPEECH}",
+        )
+    n_rows = max(turn.end for turn in speech.turns) // row_us
+    if n_rows > MOST_ROWS:
+        raise TurnsRefused(
+            f"session {speech.session} would have too many rows",
+            expected=f"a last turn within {MOST_ROWS} rows",
+            found=f"{n_rows} rows of {row_us} microseconds",
+            where="TURNS",
+            hint="evalframe floor rasterize TURNS --wearer most-speech --row-seconds 0.2 --output-dir DIR",
         )
     return floor_raster.rasterize(speech, most_speech(speech.turns) if wearer == MOST_SPEECH else wearer, row_us, rule)
 
