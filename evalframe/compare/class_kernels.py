@@ -13,7 +13,7 @@ from evalframe.stats import confusion
 
 if TYPE_CHECKING:
     from evalframe.compare.cells import Cell
-    from evalframe.compare.kernels import Kernel, Sample, Values, Weights
+    from evalframe.compare.kernels import Kernel, Material, Values, Weights
 
 _STATE = "class_counts_by_cluster"
 
@@ -21,13 +21,13 @@ _STATE = "class_counts_by_cluster"
 class _Counts:
     """Counts per class under weights, worked out once for all metrics that ask about the same weights."""
 
-    def __init__(self, sample: Sample, stratum: str) -> None:
-        state = sample.states[_STATE]
-        classes = len(sample.dimensions["class_vocabulary"])
+    def __init__(self, material: Material, stratum: str) -> None:
+        state = material.states[_STATE]
+        classes = len(material.dimensions["class_vocabulary"])
         inside = np.asarray(pc.equal(state.key_column("stratum"), stratum))
         place = (state.rows.unit * classes + np.asarray(state.key_column("class_index"), dtype=np.int64))[inside]
         items = state.column("items")
-        counted = items - state.column("failed") if sample.parameters["failed"] == "excluded" else items
+        counted = items - state.column("failed") if material.parameters["failed"] == "excluded" else items
         tables = [
             np.bincount(place, column[inside], minlength=state.rows.units * classes).reshape(-1, classes)
             for column in (counted, state.column("hits"), state.column("predicted"))
@@ -42,12 +42,12 @@ class _Counts:
         return self._latest[1]
 
 
-def _class_wise(metric: Callable[[confusion.ClassCounts], Values], sample: Sample, cell: Cell) -> Kernel:
-    counts = sample.shared((_STATE, cell.stratum), lambda: _Counts(sample, cell.stratum))
+def _class_wise(metric: Callable[[confusion.ClassCounts], Values], material: Material, cell: Cell) -> Kernel:
+    counts = material.shared((_STATE, cell.stratum), lambda: _Counts(material, cell.stratum))
     return lambda weights: metric(counts.under(weights))
 
 
-CLASS_WISE: Mapping[str, Callable[[Sample, Cell], Kernel]] = {
+CLASS_WISE: Mapping[str, Callable[[Material, Cell], Kernel]] = {
     "accuracy": partial(_class_wise, confusion.accuracy),
     "macro_f1": partial(_class_wise, confusion.macro_f1),
     "balanced_accuracy": partial(_class_wise, confusion.balanced_accuracy),

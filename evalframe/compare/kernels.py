@@ -22,29 +22,35 @@ Kernel = Callable[[Weights], Values]
 
 
 @dataclass(frozen=True)
-class Sample:
-    """What a kernel may read: the per-cluster states of the sample, the protocol's settings, the small tables."""
+class Material:
+    """What a kernel may read.
 
+    states: the per-cluster states of the runs of a sample. parameters: the protocol's settings. dimensions: the small
+    tables of the first run. relation: rows, by name, of a relation made of small tables only, for every run.
+    """
+
+    runs: Sequence[str]
     states: Mapping[str, SampledState]
     parameters: Mapping[str, str]
     dimensions: Mapping[str, pa.Table]
+    relation: Callable[[str], pa.Table]
     _made: dict[Hashable, Any] = field(default_factory=dict)
 
     def shared(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What several kernels of the sample use, made for the first of them."""
+        """What several kernels of a sample use, made for the first of them."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
 
 
-def kernel_for(metric: str, cells: Sequence[Cell], sample: Sample) -> Kernel | None:
+def kernel_for(metric: str, cells: Sequence[Cell], material: Material) -> Kernel | None:
     """The kernel of `metric` (a relation name) for these cells, or None where there is none."""
     # Not before they are needed: a comparison of other metrics loads neither.
     from evalframe.compare.class_kernels import CLASS_WISE
     from evalframe.compare.rank_kernels import RANKED
 
-    build: Callable[[Sample, Cell], Kernel] | None = CLASS_WISE.get(metric) or RANKED.get(metric)
+    build: Callable[[Material, Cell], Kernel] | None = CLASS_WISE.get(metric) or RANKED.get(metric)
     if build is None:
         return None
-    parts = [build(sample, cell) for cell in cells]
+    parts = [build(material, cell) for cell in cells]
     return lambda weights: np.stack([part(weights) for part in parts], axis=1)

@@ -11,6 +11,7 @@ from evalframe.compare.cells import Cell
 from evalframe.compare.clustering import clustering
 from evalframe.compare.points import Point, Points, points
 from evalframe.compare.reached import recall_metric
+from evalframe.compare.sampling import Sampler
 from evalframe.compare.uncertainty import Resampler
 
 if TYPE_CHECKING:
@@ -46,15 +47,8 @@ class Measured:
         runs = [side.run_id for side in sides]
         dimensions: dict[str, pa.Table] = {name: reader.table(name, runs) for name in needed}
         self.points = points(engine, catalogue, shown, sides, states, dimensions)
-        self.resampler = Resampler(
-            engine,
-            catalogue,
-            states,
-            dimensions,
-            self.points,
-            replicates=request.replicates,
-            seed=request.seed,
-        )
+        sampler = Sampler(engine, catalogue, states, dimensions, self.points)
+        self.resampler = Resampler(sampler, self.points, replicates=request.replicates, seed=request.seed)
 
     @staticmethod
     def _states(

@@ -52,7 +52,7 @@ def pair_rows(
             both = (measured.point(baseline, relation, cell), measured.point(candidate, relation, cell))
             refusal = metric_refusal(baseline, candidate, relation, both, same_items=same_items)
             wanted.append((relation, cell, both, refusal))
-    found = _uncertainties(measured, baseline, candidate, wanted, strata_of(request, protocol))
+    found = _uncertainties(measured, baseline, candidate, wanted)
     rows = []
     for relation, cell, both, refusal in wanted:
         reached = tuple(
@@ -80,19 +80,13 @@ def _uncertainties(
     baseline: Side,
     candidate: Side,
     wanted: Iterable[tuple[Relation, Cell, Both, Refusal | None]],
-    strata: Sequence[str],
 ) -> Mapping[tuple[str, Cell], Uncertainty]:
     """Interval and test of every row that has a change."""
-    found: dict[tuple[str, Cell], Uncertainty] = {}
-    for stratum in strata:
-        cells: dict[str, list[Cell]] = {}
-        for relation, cell, both, refusal in wanted:
-            defined = all(point is not None and point.value is not None for point in both)
-            if cell.stratum == stratum and refusal is None and defined:
-                cells.setdefault(relation.name, []).append(cell)
-        if cells:
-            found.update(measured.resampler.pair(baseline, candidate, cells, stratum))
-    return found
+    cells: dict[str, list[Cell]] = {}
+    for relation, cell, both, refusal in wanted:
+        if refusal is None and all(point is not None and point.value is not None for point in both):
+            cells.setdefault(relation.name, []).append(cell)
+    return measured.resampler.pair(baseline, candidate, cells) if cells else {}
 
 
 def cells_of(

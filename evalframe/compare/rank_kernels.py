@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -16,7 +17,7 @@ from evalframe.stats import ranks
 
 if TYPE_CHECKING:
     from evalframe.compare.cells import Cell
-    from evalframe.compare.kernels import Kernel, Sample, Values, Weights
+    from evalframe.compare.kernels import Kernel, Material, Values, Weights
     from evalframe.compare.resampling import SampledState
 
 RankMetric = Callable[[ranks.ScoreGroups, "Weights"], "Values"]
@@ -36,9 +37,9 @@ class Ranking:
     others_include_marked: bool = False
     where: Mapping[str, object] = field(default_factory=dict)
 
-    def rows(self, sample: Sample, cell: Cell) -> tuple[SampledState, NDArray[np.bool_]]:
+    def rows(self, material: Material, cell: Cell) -> tuple[SampledState, NDArray[np.bool_]]:
         """The state and which of its rows lie in the cell and are ranked."""
-        state = sample.states[self.state]
+        state = material.states[self.state]
         inside = np.ones(len(state.rows.unit), dtype=np.bool_)
         wanted = {**self.where, "stratum": cell.stratum, "horizon_s": cell.horizon_s, "step": cell.step}
         for name, value in wanted.items():
@@ -58,8 +59,8 @@ class Ranking:
         return ranks.score_groups(state.rows.unit[inside], score, marked, total, state.rows.units, unranked)
 
 
-def _ranked(ranking: Ranking, metric: RankMetric, sample: Sample, cell: Cell) -> Kernel:
-    groups = ranking.groups(*ranking.rows(sample, cell))
+def _ranked(ranking: Ranking, metric: RankMetric, material: Material, cell: Cell) -> Kernel:
+    groups = ranking.groups(*ranking.rows(material, cell))
     return lambda weights: metric(groups, weights)
 
 
@@ -70,15 +71,26 @@ def _events(kind: str, variant: str = "") -> Ranking:
 _CHOICES = Ranking("choice_score_groups", "confidence", "errors", "n", others_include_marked=True)
 
 
-def _choices(metric: RankMetric, sample: Sample, cell: Cell) -> Kernel:
+def _choices(metric: RankMetric, material: Material, cell: Cell) -> Kernel:
     """Answers by confidence. Labelled questions on which the model failed are never accepted and stay in n."""
-    sums = sample.states["choice_sums"]
-    inside = np.asarray(pc.equal(sums.key_column("stratum"), cell.stratum))
-    failed = sums.column("n_labelled_failed") * (sample.parameters["failed"] == "wrong")
-    unranked = np.bincount(sums.rows.unit[inside], failed[inside], minlength=sums.rows.units)
-    state, rows = _CHOICES.rows(sample, cell)
-    groups = _CHOICES.groups(state, rows, np.rint(unranked).astype(np.int64))
+    groups = material.shared((_CHOICES.state, cell), lambda: _answers(material, cell))
     return lambda weights: metric(groups, weights)
+
+
+def _answers(material: Material, cell: Cell) -> ranks.ScoreGroups:
+    sums = material.states["choice_sums"]
+    inside = np.asarray(pc.equal(sums.key_column("stratum"), cell.stratum))
+    failed = sums.column("n_labelled_failed") * (material.parameters["failed"] == "wrong")
+    unranked = np.bincount(sums.rows.unit[inside], failed[inside], minlength=sums.rows.units)
+    state, rows = _CHOICES.rows(material, cell)
+    strata = material.relation("choice_strata")
+    strata = strata.filter(pc.equal(strata["stratum"], cell.stratum))
+    # Cells are numbered by each run for itself.
+    run = pc.index_in(strata["run_id"], value_set=pa.array(material.runs, strata["run_id"].type)).to_numpy()
+    members = set(zip(run.tolist(), strata["cell_index"].to_pylist(), strict=True))
+    cells = state.key_column("cell_index").to_pylist()
+    rows &= np.array([each in members for each in zip(state.run.tolist(), cells, strict=True)], dtype=np.bool_)
+    return _CHOICES.groups(state, rows, np.rint(unranked).astype(np.int64))
 
 
 def _coverage(budget: Fraction, groups: ranks.ScoreGroups, weights: Weights) -> Values:
@@ -93,10 +105,10 @@ def _selective_accuracy(fraction: Fraction, groups: ranks.ScoreGroups, weights: 
     return ranks.most_confident(groups, weights, fraction).unmarked_share()
 
 
-def _top_k(score: str, sample: Sample, cell: Cell) -> Kernel:
+def _top_k(score: str, material: Material, cell: Cell) -> Kernel:
     """Mean over query tasks of the correct share of the top k; candidates without a score are one last group."""
-    state = sample.states["filter_hits_by_trajectory"]
-    k = int(sample.parameters["top_k"])
+    state = material.states["filter_hits_by_trajectory"]
+    k = int(material.parameters["top_k"])
     columns = {name: state.key_column(name) for name in state.key_names}
     inside = np.asarray(pc.and_(pc.equal(columns["score"], score), pc.equal(columns["stratum"], cell.stratum)))
     units = np.asarray(columns["score_units"].cast("float64"), dtype=np.float64)
@@ -120,7 +132,7 @@ def _top_k(score: str, sample: Sample, cell: Cell) -> Kernel:
 _HALF, _FOUR_FIFTHS = Fraction(1, 2), Fraction(4, 5)
 _FAILURES = Ranking("failure_scores_by_trajectory", "failure_score", "n_failures", "n_successes")
 
-RANKED: Mapping[str, Callable[[Sample, Cell], Kernel]] = {
+RANKED: Mapping[str, Callable[[Material, Cell], Kernel]] = {
     "response_ap": partial(_ranked, _events("response"), ranks.average_precision),
     "yield_ap": partial(_ranked, _events("yield"), ranks.average_precision),
     "response_ap_full_horizon": partial(_ranked, _events("response", "_full_horizon"), ranks.average_precision),

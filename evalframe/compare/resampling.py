@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evalframe.compare.cells import DIMENSIONS, Cell, rows_in
+from evalframe.compare.cells import Cell, rows_in
 from evalframe.relations import Catalogue, plan
 from evalframe.stats.merging import Merger, StateRows
 
@@ -25,82 +25,120 @@ if TYPE_CHECKING:
     from evalframe.relations import Relation
 
 Values = NDArray[np.float64]
+Weights = NDArray[np.int64]
+Wanted = Mapping[str, Sequence[Cell]]
+"""Per metric (relation name) the cells to evaluate."""
 
 # Rows of merged states in one evaluation: enough to spread the cost of a query, little enough to stay in memory.
 _ROWS_AT_ONCE = 3_000_000
-# Keys that narrow a state to what was asked for. `all` stays: a metric may look up a total of the whole there.
-_NARROWED = ("horizon_s", "recall")
+_MERGED = pa.array(["merged"], pa.large_string())
 
 
 @dataclass(frozen=True)
 class Narrowing:
-    """What of the states is needed: one stratum, and the horizons and recalls asked for (empty: every one)."""
+    """What of the states is needed: some strata, and the horizons and recalls asked for (empty: every one)."""
 
-    stratum: str
-    horizon_s: frozenset[float] = frozenset()
-    recall: frozenset[float] = frozenset()
+    strata: frozenset[str]
+    horizon_s: frozenset[float]
+    recall: frozenset[float]
 
-    def mask(self, table: pa.Table) -> pa.ChunkedArray | None:
-        """Rows of a state that are needed; None for all."""
-        mask = None
-        if "stratum" in table.column_names:
-            mask = pc.is_in(table["stratum"], value_set=pa.array(["all", self.stratum], table["stratum"].type))
-        for name in _NARROWED:
-            wanted = getattr(self, name)
+    @classmethod
+    def to(cls, wanted: Wanted) -> Narrowing:
+        """To the cells in `wanted`. `all` stays: a metric may look up a total of the whole there."""
+        cells = [cell for group in wanted.values() for cell in group]
+        return cls(
+            frozenset(("all", *(cell.stratum for cell in cells))),
+            frozenset(cell.horizon_s for cell in cells if cell.horizon_s is not None),
+            frozenset(cell.recall for cell in cells if cell.recall is not None),
+        )
+
+    def rows(self, table: pa.Table) -> pa.Table:
+        """The rows of a state that are needed. A null key belongs to no single horizon or recall and stays."""
+        for name, wanted in (("stratum", self.strata), ("horizon_s", self.horizon_s), ("recall", self.recall)):
             if wanted and name in table.column_names:
-                kept = pc.or_(pc.is_null(table[name]), pc.is_in(table[name], value_set=pa.array(sorted(wanted))))
-                mask = kept if mask is None else pc.and_(mask, kept)
-        return mask
+                column = table[name]
+                kept = pc.is_in(column, value_set=pa.array(sorted(wanted), column.type))
+                table = table.filter(pc.or_(kept, pc.is_null(column)))
+        return table
 
 
 class SampledState:
     """The rows of one state of the runs of a sample, ready to be merged under any weights."""
 
     def __init__(self, relation: Relation, table: pa.Table, runs: Sequence[str], clusters: pa.Array) -> None:
-        merge = dict(relation.merge or {})
-        keys = [name for name in relation.grain if name not in ("run_id", "cluster_id")]
         cluster = pc.index_in(table["cluster_id"], value_set=clusters.cast(table["cluster_id"].type))
         run = pc.index_in(table["run_id"], value_set=pa.array(runs, table["run_id"].type))
         inside = pc.and_(pc.is_valid(cluster), pc.is_valid(run))
         table, cluster, run = table.filter(inside), cluster.filter(inside), run.filter(inside)
         self.name = relation.name
-        self._merge = merge
-        self._integer = {name: pa.types.is_integer(table.schema.field(name).type) for name in merge}
-        self._values = {name: _floats(table[name]) for name in merge}
-        first, code = _distinct([table[name] for name in keys], len(table))
-        self.key_names = tuple(keys)
-        self._keys = pa.table({name: _compact(table[name].take(first)) for name in keys})
+        self.key_names = tuple(name for name in relation.grain if name not in ("run_id", "cluster_id"))
+        self.run = integers(run)
+        """Per row the position of its run in the sample."""
+        first, key = _distinct([table[name] for name in self.key_names], len(table))
+        self._keys = pa.table({name: _compact(table[name].take(first)) for name in self.key_names})
         self.keys = len(first)
-        units = len(runs) * len(clusters)
-        unit = _integers(run) * len(clusters) + _integers(cluster)
-        self.rows = StateRows(unit, code, units, self.keys)
+        self.rows = StateRows(self.run * len(clusters) + integers(cluster), key, len(runs) * len(clusters), self.keys)
+        self._columns = {name: _Column(how, table[name], self.rows) for name, how in (relation.merge or {}).items()}
         self._merger = Merger(self.rows)
 
-    def merged(self, weights: NDArray[np.int64]) -> pa.Table:
+    def merged(self, weights: Weights, offset: int = 0) -> pa.Table:
         """One row per weighting and key that any weighted unit has, as the state's own columns.
 
-        run_id is the weighting's position, cluster_id one constant: the clusters of a weighting are one whole.
+        run_id is the weighting's position from `offset` on, cluster_id one constant: a weighting is one whole.
         """
         which, key = np.nonzero(self._merger.present(weights))
-        columns: dict[str, pa.Array | pa.ChunkedArray] = {"run_id": pa.array(which.astype(np.int64))}
-        zeros = pa.array(np.zeros(len(which), dtype=np.int8))
-        columns["cluster_id"] = pa.DictionaryArray.from_arrays(zeros, pa.array(["merged"], pa.large_string()))
-        taken = self._keys.take(pa.array(key))
-        columns.update({name: taken[name] for name in taken.column_names})
-        for name, how in self._merge.items():
-            values = self._merger.merge(self._values[name], how, weights)[which, key]
-            columns[name] = pa.array(np.rint(values).astype(np.int64) if self._integer[name] else values)
-        return pa.table(columns)
+        values = {name: column.merged(weights)[which, key] for name, column in self._columns.items()}
+        return self._table(which + offset, key, values)
 
-    def column(self, name: str) -> NDArray[np.float64]:
-        """A value column of the rows, for kernels."""
-        return self._values[name]
+    def apart(self) -> pa.Table:
+        """The rows as they are, each unit under its own number in place of a run id."""
+        return self._table(self.rows.unit, self.rows.key, {n: c.values for n, c in self._columns.items()})
+
+    def column(self, name: str) -> Values:
+        """A value column of the rows, for kernels; a null is 0."""
+        return np.nan_to_num(self._columns[name].values, nan=0.0)
 
     def key_column(self, name: str) -> pa.ChunkedArray:
         """A key column, one value per row, for kernels."""
         column = self._keys[name]
         plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         return plain.take(pa.array(self.rows.key))
+
+    def _table(self, run: NDArray[np.int64], key: NDArray[np.int64], values: Mapping[str, Values]) -> pa.Table:
+        taken = self._keys.take(pa.array(key))
+        return pa.table(
+            {
+                "run_id": pa.array(run.astype(np.int64)),
+                "cluster_id": pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(run), dtype=np.int8)), _MERGED),
+                **{name: taken[name] for name in taken.column_names},
+                **{name: self._columns[name].array(each) for name, each in values.items()},
+            }
+        )
+
+
+class _Column:
+    """One value column of a state. Rows without a value take no part; a sum, least or most of none is null."""
+
+    def __init__(self, how: str, column: pa.ChunkedArray, rows: StateRows) -> None:
+        self.values = floats(column)
+        self._how = how
+        self._integer = pa.types.is_integer(column.type)
+        known = ~np.isnan(self.values)
+        self._partial = not known.all()
+        self._known = self.values[known]
+        self._merger = Merger(StateRows(rows.unit[known], rows.key[known], rows.units, rows.keys))
+
+    def merged(self, weights: Weights) -> Values:
+        if self._how != "sum":
+            return self._merger.merge(self._known, "min" if self._how == "min" else "max", weights)
+        sums = self._merger.merge(self._known, "sum", weights)
+        return np.where(self._merger.present(weights), sums, np.nan) if self._partial else sums
+
+    def array(self, values: Values) -> pa.Array:
+        """`values` in the kind of number that the state has: whole or real. NaN is null."""
+        if not self._integer:
+            return pa.array(values, mask=np.isnan(values))
+        return pa.array(np.nan_to_num(np.rint(values)).astype(np.int64), mask=np.isnan(values))
 
 
 class MergedMetrics:
@@ -121,35 +159,50 @@ class MergedMetrics:
     ) -> None:
         self._engine = engine
         self._states = states
-        self._dimensions = dimensions
         self._plan = plan(catalogue, metrics, parameters=parameters, given=frozenset(s.name for s in states))
-        each = sum(state.keys for state in states) + sum(
-            len(t) for t in dimensions.values() if "run_id" in t.schema.names
-        )
-        self.at_once = max(1, _ROWS_AT_ONCE // max(1, each))
+        self._dimensions = {name: dimensions[name] for name in self._plan.tables}
+        repeated = sum(len(table) for table in self._dimensions.values() if "run_id" in table.column_names)
+        self._at_once = max(1, _ROWS_AT_ONCE // max(1, sum(state.keys for state in states) + repeated))
 
-    def values(self, weights: NDArray[np.int64], cells: Mapping[str, Sequence[Cell]]) -> dict[str, Values]:
+    def values(self, weights: Weights, wanted: Wanted) -> dict[str, Values]:
         """Per metric an array [weightings, cells] under `weights` [weightings, units]; NaN where undefined."""
-        parts = [
-            self._values(weights[start : start + self.at_once], cells) for start in range(0, len(weights), self.at_once)
-        ]
-        return {metric: np.concatenate([part[metric] for part in parts]) for metric in cells}
+        parts = []
+        for start in range(0, len(weights), self._at_once):
+            block = weights[start : start + self._at_once]
+            self._bind([state.merged(block) for state in self._states], len(block))
+            parts.append(_scattered(self._engine.evaluate(self._plan), "value", len(block), wanted))
+        return {metric: np.concatenate([part[metric] for part in parts]) for metric in wanted}
 
-    def _values(self, weights: NDArray[np.int64], cells: Mapping[str, Sequence[Cell]]) -> dict[str, Values]:
-        for state in self._states:
-            self._engine.bind(state.name, state.merged(weights))
-        for name, table in self._dimensions.items():
-            self._engine.bind(name, _repeated(table, len(weights)) if "run_id" in table.schema.names else table)
+    def apart(self, weights: Weights, wanted: Wanted) -> dict[str, dict[str, Values]]:
+        """Columns value, numerator and denominator, each [units + weightings, cells] by metric, of one evaluation.
+
+        The first rows are those of each unit by itself, the others those under `weights`.
+        """
+        units = self._states[0].rows.units
+        self._bind(
+            [pa.concat_tables([state.apart(), state.merged(weights, units)]) for state in self._states],
+            units + len(weights),
+        )
         answers = self._engine.evaluate(self._plan)
-        return {metric: _scatter(answers[metric], len(weights), cells[metric]) for metric in cells}
+        columns = ("value", "numerator", "denominator")
+        return {name: _scattered(answers, name, units + len(weights), wanted) for name in columns}
+
+    def _bind(self, states: Sequence[pa.Table], runs: int) -> None:
+        for state, table in zip(self._states, states, strict=True):
+            self._engine.bind(state.name, table)
+        for name, table in self._dimensions.items():
+            self._engine.bind(name, _repeated(table, runs) if "run_id" in table.column_names else table)
 
 
-def _scatter(table: pa.Table, weightings: int, cells: Sequence[Cell]) -> Values:
-    found = np.full((weightings, len(cells)), np.nan)
-    for position, cell in enumerate(cells):
-        mask = rows_in(table, cell)
-        rows = table if mask is None else table.filter(mask)
-        found[_integers(rows["run_id"]), position] = _floats(rows["value"])
+def _scattered(answers: Mapping[str, pa.Table], column: str, runs: int, wanted: Wanted) -> dict[str, Values]:
+    found = {}
+    for metric, cells in wanted.items():
+        values = np.full((runs, len(cells)), np.nan)
+        for position, cell in enumerate(cells):
+            mask = rows_in(answers[metric], cell)
+            rows = answers[metric] if mask is None else answers[metric].filter(mask)
+            values[integers(rows["run_id"]), position] = floats(rows[column])
+        found[metric] = values
     return found
 
 
@@ -164,7 +217,7 @@ def _distinct(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[NDArray[np
     code = np.zeros(rows, dtype=np.int64)
     for column in columns:
         encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        code = code * (len(encoded.dictionary) + 1) + _integers(encoded.indices)
+        code = code * (len(encoded.dictionary) + 1) + integers(encoded.indices)
         # Codes are made dense after each column, so that their product stays far below 2^63.
         code = np.unique(code, return_inverse=True)[1].astype(np.int64)
     _, first = np.unique(code, return_index=True)
@@ -174,20 +227,14 @@ def _distinct(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[NDArray[np
 def _compact(column: pa.ChunkedArray) -> pa.Array:
     """Text as a dictionary: it is repeated thousands of times."""
     whole = column.combine_chunks()
-    return (
-        whole.dictionary_encode() if pa.types.is_large_string(whole.type) or pa.types.is_string(whole.type) else whole
-    )
+    return whole.dictionary_encode() if pa.types.is_large_string(whole.type) else whole
 
 
-def _integers(column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
-    return np.asarray(
-        column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
-    ).astype(np.int64)
+def integers(column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
+    """Whole numbers without nulls as int64."""
+    return np.asarray(column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False), np.int64)
 
 
-def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
+def floats(column: pa.ChunkedArray) -> Values:
     """Numbers as float64, null as NaN."""
     return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
-
-
-__all__ = ["DIMENSIONS", "MergedMetrics", "Narrowing", "SampledState", "Values"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evalframe.compare import uncertainty
+from evalframe.compare import sampling
 from evalframe.store import Store
 from evalframe.verbs.compare import Comparison, compare
 from tests.compare.building import METRICS, Item, add_run, by_participant, items, value
@@ -36,7 +36,7 @@ def test_intervals_and_tests_are_those_of_resampled_windows(
     store: Store, monkeypatch: pytest.MonkeyPatch, kernels: bool, participants: int, replicates: int
 ) -> None:
     if not kernels:
-        monkeypatch.setattr(uncertainty, "kernel_for", lambda *_: None)
+        monkeypatch.setattr(sampling, "kernel_for", lambda *_: None)
     first, second = (items(60, participants, skill=s, seed=i) for i, s in enumerate((0.6, 0.75)))
     add_run(store, "a", first)
     add_run(store, "b", second)
@@ -76,7 +76,7 @@ def test_both_ways_of_evaluating_give_the_same_rows(store: Store, monkeypatch: p
     add_run(store, "a", items(400, 25, skill=0.6, seed=1))
     add_run(store, "b", items(400, 25, skill=0.65, seed=2))
     fast = compare(store, "a", ["b"], replicates=300).to_pylist()
-    monkeypatch.setattr(uncertainty, "kernel_for", lambda *_: None)
+    monkeypatch.setattr(sampling, "kernel_for", lambda *_: None)
     slow = compare(store, "a", ["b"], replicates=300).to_pylist()
     for one, other in zip(fast, slow, strict=True):
         assert one.keys() == other.keys()
@@ -91,7 +91,7 @@ def test_a_kernel_that_disagrees_is_not_used(store: Store, monkeypatch: pytest.M
     add_run(store, "a", items(200, 25, skill=0.6, seed=1))
     add_run(store, "b", items(200, 25, skill=0.65, seed=2))
     expected = compare(store, "a", ["b"], replicates=100, metrics=["accuracy"]).to_pylist()
-    monkeypatch.setattr(uncertainty, "kernel_for", lambda *_: lambda weights: np.full((len(weights), 1), 0.5))
+    monkeypatch.setattr(sampling, "kernel_for", lambda *_: lambda weights: np.full((len(weights), 1), 0.5))
     assert compare(store, "a", ["b"], replicates=100, metrics=["accuracy"]).to_pylist() == expected
 
 

@@ -1,0 +1,168 @@
+"""How the values of each metric are found under weights: by a kernel, as a quotient of sums, or by the SQL itself.
+
+The SQL always gives the right answer. The other ways are faster by orders of magnitude, and each is used only where it
+gave what the SQL gave: for each run as a whole and, for quotients, under some random weights too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalframe.compare.kernels import Kernel, Material, kernel_for
+from evalframe.compare.resampling import MergedMetrics, Narrowing, SampledState, Values, Wanted, Weights
+from evalframe.relations import plan
+from evalframe.stats.draws import count_rows
+
+if TYPE_CHECKING:
+    from evalframe.compare.points import Points
+    from evalframe.compare.sides import Side
+    from evalframe.engines.duckdb import DuckDB
+    from evalframe.relations import Catalogue, Relation
+
+# Equal but for the order of summation.
+_TOLERANCE = 1e-12
+_PROBES = 30
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Metrics of one run, or of two, under any weights over their clusters.
+
+    kernels: fast ways that agree with the SQL. rest: metrics that the SQL evaluates. unlike: metrics whose merged
+    states of a whole run did not give that run's value, so that their values under weights mean nothing.
+    """
+
+    kernels: Mapping[str, Kernel]
+    merged: MergedMetrics | None
+    rest: Wanted
+    unlike: frozenset[str]
+
+    def values(self, blocks: Iterator[Weights]) -> dict[str, Values]:
+        """Per metric [weightings, cells] over all blocks of weights; NaN where undefined."""
+        parts: dict[str, list[Values]] = {metric: [] for metric in (*self.kernels, *self.rest)}
+        for weights in blocks:
+            for metric, kernel in self.kernels.items():
+                parts[metric].append(kernel(weights))
+            if self.merged is not None:
+                for metric, values in self.merged.values(weights, self.rest).items():
+                    parts[metric].append(values)
+        return {metric: np.concatenate(values) for metric, values in parts.items()}
+
+
+class Sampler:
+    """Makes samples of runs of one protocol.
+
+    states: per-cluster states of every run by relation name. dimensions: the small tables the metrics read beside them.
+    points: the metrics' values of every run as a whole, by their SQL.
+    """
+
+    def __init__(
+        self,
+        engine: DuckDB,
+        catalogue: Catalogue,
+        states: Mapping[str, pa.Table],
+        dimensions: Mapping[str, pa.Table],
+        points: Points,
+    ) -> None:
+        self._engine = engine
+        self._catalogue = catalogue
+        self._dimensions = dimensions
+        self._points = points
+        self.states = states
+
+    def sample(self, sides: Sequence[Side], wanted: Wanted, clusters: pa.Array) -> Sample:
+        """The sample of `sides` (one, or two that may be swapped) over `clusters`, for the cells in `wanted`."""
+        runs, parameters = [side.run_id for side in sides], sides[0].parameters
+        states = {state.name: self.state(state.name, runs, wanted, clusters) for state in self._cut(wanted)}
+        dimensions = {name: _of_run(table, runs[0]) for name, table in self._dimensions.items()}
+        material = Material(runs, states, parameters, dimensions, partial(self._relation, sides))
+        whole = np.repeat(np.eye(len(runs), dtype=np.int64), len(clusters), axis=1)
+        kernels = {}
+        for metric, cells in wanted.items():
+            kernel = kernel_for(metric, cells, material)
+            if kernel is not None and _same(kernel(whole), self._values(runs, metric, wanted)):
+                kernels[metric] = kernel
+        rest = {metric: cells for metric, cells in wanted.items() if metric not in kernels}
+        if not rest:
+            return Sample(kernels, None, {}, frozenset())
+        cut = [states[state.name] for state in self._cut(rest)]
+        merged = MergedMetrics(self._engine, self._catalogue, list(rest), parameters, cut, dimensions)
+        quotients, unlike = self._quotients(merged, runs, rest, np.concatenate([whole, _probes(runs, clusters)]))
+        rest = {metric: cells for metric, cells in rest.items() if metric not in quotients}
+        if rest:
+            cut = [states[state.name] for state in self._cut(rest)]
+            merged = MergedMetrics(self._engine, self._catalogue, list(rest), parameters, cut, dimensions)
+        return Sample({**kernels, **quotients}, merged if rest else None, rest, unlike)
+
+    def state(self, name: str, runs: Sequence[str], wanted: Wanted, clusters: pa.Array) -> SampledState:
+        """One state of `runs`, as far as the cells in `wanted` need it."""
+        return SampledState(self._catalogue[name], Narrowing.to(wanted).rows(self.states[name]), runs, clusters)
+
+    def _quotients(
+        self, merged: MergedMetrics, runs: Sequence[str], wanted: Wanted, weights: Weights
+    ) -> tuple[dict[str, Kernel], frozenset[str]]:
+        """Metrics that are a sum over a sum of each unit's own numerator and denominator; and those that are unlike.
+
+        weights: each run as a whole first, then random ones. What holds for all of them is taken to hold for any.
+        """
+        columns = merged.apart(weights, wanted)
+        found: dict[str, Kernel] = {}
+        unlike: set[str] = set()
+        for metric in wanted:
+            by_sql = columns["value"][metric][-len(weights) :]
+            if not _same(by_sql[: len(runs)], self._values(runs, metric, wanted)):
+                unlike.add(metric)
+            numerators = np.nan_to_num(columns["numerator"][metric][: -len(weights)])
+            denominators = np.nan_to_num(columns["denominator"][metric][: -len(weights)])
+            quotient = partial(_quotient, numerators, denominators)
+            if _same(quotient(weights), by_sql):
+                found[metric] = quotient
+        return found, frozenset(unlike)
+
+    def _cut(self, wanted: Wanted) -> tuple[Relation, ...]:
+        return self._catalogue.cluster_states(*wanted)
+
+    def _values(self, runs: Sequence[str], metric: str, wanted: Wanted) -> Values:
+        """The values of each run as a whole, [runs, cells]."""
+        found = [[self._points[run][metric][cell].value for cell in wanted[metric]] for run in runs]
+        return np.array([[np.nan if value is None else value for value in row] for row in found])
+
+    def _relation(self, sides: Sequence[Side], name: str) -> pa.Table:
+        """Rows of a relation that is made of small tables, for the runs of a sample."""
+        needed = plan(self._catalogue, [name], parameters=sides[0].parameters)
+        for table in needed.sources:
+            self._engine.bind(table, self._dimensions[table])
+        rows = self._engine.evaluate(needed)[name]
+        runs = pa.array([side.run_id for side in sides], rows["run_id"].type)
+        return rows.filter(pc.is_in(rows["run_id"], value_set=runs))
+
+
+def _probes(runs: Sequence[str], clusters: pa.Array) -> Weights:
+    """A few random weights of the kind that the sample is made for: draws of one run, swaps of two."""
+    count, rng = len(clusters), np.random.default_rng(0)
+    if len(runs) == 1:
+        return count_rows(rng.integers(0, count, size=(_PROBES, count)), count)
+    swapped = rng.integers(0, 2, size=(_PROBES, count))
+    return np.hstack([1 - swapped, swapped])
+
+
+def _quotient(numerators: Values, denominators: Values, weights: Weights) -> Values:
+    w = weights.astype(np.float64)
+    part, whole = w @ numerators, w @ denominators
+    value: Values = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole != 0)
+    return value
+
+
+def _same(found: Values, expected: Values) -> bool:
+    return bool(np.allclose(found, expected, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True))
+
+
+def _of_run(table: pa.Table, run: str) -> pa.Table:
+    return table.filter(pc.equal(table["run_id"], run)) if "run_id" in table.column_names else table
