@@ -19,6 +19,10 @@ def explain(
     run: Annotated[str | None, Parameter(help="The stored run, for --steps.")] = None,
     example: Annotated[Path | None, Parameter(help="Write a table's three-row example to this file.")] = None,
     limit: Annotated[int, Parameter(help="Rows shown of each step.")] = 10,
+    where: Annotated[
+        list[str] | None,
+        Parameter(help="COLUMN=TEXT: of each step, only the rows that hold it, where it has the column."),
+    ] = None,
     set_: SetOption = None,
     relations: RelationsOption = None,
     json: JsonOption = False,
@@ -36,6 +40,7 @@ def explain(
         run=run,
         example=example,
         limit=limit,
+        where=pairs(where, "--where"),
         settings=pairs(set_, "--set"),
         relations=relations,
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evalframe.contracts import contract, contracts
 from evalframe.engines.cases import Cases, read_case
@@ -28,18 +29,20 @@ def explain(
     run: str | None = None,
     example: Path | None = None,
     limit: int = 10,
+    where: Mapping[str, str] | None = None,
     settings: Mapping[str, str] | None = None,
     relations: Path | None = None,
 ) -> Explanation:
     """Explain a relation, a protocol or a contract table by name.
 
-    steps: also evaluate the relation's chain on a stored run, `limit` rows of each link. example: write a table's
+    steps: also evaluate the relation's chain on a stored run, `limit` rows of each link. where: column -> text; links
+    that have such a column show only the rows that hold it, so that one item can be followed. example: write a table's
     three rows to this file. relations: a folder of the user's own; its rules and the relation's cases are checked too.
     Raises UnknownName, with the nearest names, for a name that is none of the three.
     """
     known = catalogue(*([relations] if relations else []))
     if steps:
-        return _steps(known, name, store, run, limit, dict(settings or {}))
+        return _steps(known, name, store, run, limit, dict(where or {}), dict(settings or {}))
     protocols = [one for one in all_protocols() if name in (one.name, one.label)]
     if protocols:
         return _joined([of_protocol(known, one, settings or {}) for one in protocols])
@@ -78,7 +81,13 @@ def _checked(known: Catalogue, name: str, told: Explanation) -> Explanation:
 
 
 def _steps(
-    known: Catalogue, name: str, store: Path | None, run: str | None, limit: int, settings: dict[str, str]
+    known: Catalogue,
+    name: str,
+    store: Path | None,
+    run: str | None,
+    limit: int,
+    where: dict[str, str],
+    settings: dict[str, str],
 ) -> Explanation:
     if store is None or run is None:
         raise UsageError(
@@ -91,13 +100,31 @@ def _steps(
     if name not in known.relations:
         raise _unknown(name, known)
     shown, steps = [], []
-    for step, rows in _evaluated(known, name, Store.open(store), run, settings):
+    unknown = set(where)
+    for step, whole in _evaluated(known, name, Store.open(store), run, settings):
+        unknown -= set(whole.column_names)
+        rows = _rows_of(whole, where)
         relation = known.relations[step]
         shown += [f"{relation.layer} {step}: {len(rows)} rows", drawing.table(rows.slice(0, limit)), ""]
         steps.append(
             {"relation": step, "layer": relation.layer, "n_rows": len(rows), "rows": drawing.rows(rows.slice(0, limit))}
         )
+    if unknown:
+        raise UsageError(
+            f"no link of the chain has a column {min(unknown)}",
+            expected="a column of a relation that is shown",
+            found=", ".join(sorted(unknown)),
+            where="--where",
+            hint=f"evalframe explain {name} --steps --store {store} --run {run}",
+        )
     return Explanation("\n".join(shown), {"kind": "steps", "name": name, "run_id": run, "steps": steps})
+
+
+def _rows_of(table: pa.Table, where: Mapping[str, str]) -> pa.Table:
+    """The rows whose columns hold these texts; a column that is not there is no condition."""
+    for column in (name for name in where if name in table.column_names):
+        table = table.filter(pc.equal(table[column].cast(pa.large_string()), where[column]))
+    return table
 
 
 def _evaluated(
