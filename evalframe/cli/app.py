@@ -6,7 +6,21 @@ from collections.abc import Callable
 
 from cyclopts import App, Parameter
 
-from evalframe.cli import audit, compare, demo, explain, floor, kev, rescore, robometer, runs, sql, store, validate, wisp
+from evalframe.cli import (
+    audit,
+    compare,
+    demo,
+    explain,
+    floor,
+    kev,
+    rescore,
+    robometer,
+    runs,
+    sql,
+    store,
+    validate,
+    wisp,
+)
 from evalframe.cli.version import version
 
 

@@ -63,6 +63,8 @@ def test_a_case_that_does_not_hold_is_named(
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()
     Path("mine/error_rate.sql").write_text(marked("file: mine/error_rate.sql") + "\n")
-    Path("mine/error_rate.yaml").write_text(marked("file: mine/error_rate.yaml").replace("numerator: 2", "numerator: 1"))
+    Path("mine/error_rate.yaml").write_text(
+        marked("file: mine/error_rate.yaml").replace("numerator: 2", "numerator: 1")
+    )
     assert run(["explain", "error_rate", "--relations", "mine"]) == 2
     assert "numerator" in capsys.readouterr().err

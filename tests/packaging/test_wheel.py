@@ -50,7 +50,9 @@ def test_the_wheel_holds_exactly_the_tracked_files(unpacked: Path) -> None:
 def test_fingerprints_are_the_same_from_the_wheel_and_from_the_checkout(unpacked: Path) -> None:
     def fingerprints(path: Path) -> dict[str, str]:
         env = {**os.environ, "PYTHONPATH": str(path)}
-        ran = subprocess.run([sys.executable, "-c", FINGERPRINTS], cwd=unpacked, env=env, capture_output=True, text=True)
+        ran = subprocess.run(
+            [sys.executable, "-c", FINGERPRINTS], cwd=unpacked, env=env, capture_output=True, text=True
+        )
         assert ran.returncode == 0, ran.stderr
         return dict(json.loads(ran.stdout))
 
