@@ -1,6 +1,6 @@
 """Window classification counted by hand: plain loops and exact fractions, written from the text of the definitions.
 
-A window is (participant, true class, predicted class); classes are positions in the vocabulary, and a predicted class of
+A window is (participant, true class, predicted class); classes are positions in the vocabulary, a predicted class of
 None is a window on which the model failed. Nothing here may be taken from, or shared with, the SQL.
 """
 
