@@ -376,6 +376,12 @@ class DigestMismatch(AuditError):
     code = "EF602"
 
 
+class ReferenceRefused(AuditError):
+    """A reference implementation does not run as it is pinned: what it reaches for, takes, changes or leaves out."""
+
+    code = "EF603"
+
+
 class GateFailed(EvalframeError):
     """A gate or a regression check failed."""
 

@@ -66,3 +66,26 @@ def score(
     else:
         put(repr(scored))
         say(f"wrote {output}")
+
+
+def verify_metrics(
+    *,
+    kev_root: Annotated[Path, Parameter(help="Checkout of the reference implementation.")],
+    pins: Annotated[
+        Path | None, Parameter(help="JSON list of {file, sha256, functions} in place of the known.")
+    ] = None,
+    output: Annotated[Path | None, Parameter(help="A JSON file to write.")] = None,
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> int:
+    """Compare every scalar metric with the pinned reference on 5,000 seeded rows and ten pairs. Exit 5 on a mismatch.
+
+    Example: evalframe kev verify-metrics --kev-root kev-reference --output parity.json
+    """
+    from evalframe.verbs.parity import verify_metrics as verify
+
+    found = verify(kev_root, pins=pins, output=output, force=force)
+    put(found.to_json() if json else repr(found))
+    if output is not None:
+        say(f"wrote {output}")
+    return found.exit_code
