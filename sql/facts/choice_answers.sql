@@ -45,5 +45,6 @@ SELECT
     type,
     CASE WHEN coalesce(source, '') <> 'unknowable' THEN label END AS label,
     CASE WHEN temperature = 1.0::DOUBLE THEN p
-         ELSE list_transform(powers, lambda x: x / list_sum(powers)) END AS p
+         -- Added from the smallest up: the same probabilities in another order of options stay tied.
+         ELSE list_transform(powers, lambda x: x / list_sum(list_sort(powers))) END AS p
 FROM scaled

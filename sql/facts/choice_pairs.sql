@@ -25,7 +25,7 @@ SELECT
     END AS kind,
     count(predicted_key) = 2 AND min(predicted_key) <> max(predicted_key) AS changed,
     count(predicted_key) = 2 AND min(predicted_key) = max(predicted_key) AS held,
-    coalesce(bool_and(correct), FALSE) AS both_correct,
+    count(*) FILTER (WHERE correct) = 2 AS both_correct,
     bool_or(failed) AS failed
 FROM choice_named_answers
 WHERE variant = 'clean' AND pair_id IS NOT NULL

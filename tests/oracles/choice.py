@@ -56,12 +56,15 @@ def ingest(p: Sequence[float]) -> tuple[list[float], float] | None:
 
 
 def tempered(p: Sequence[float], temperature: float) -> list[float]:
-    """Softmax of the floored log probabilities over the temperature; at 1 the probabilities as they are."""
+    """Softmax of the floored log probabilities over the temperature; at 1 the probabilities as they are.
+
+    Powers are added from the smallest up, so that equal answers with their options in another order stay tied.
+    """
     if temperature == 1:
         return list(p)
-    z = [math.log(max(x, 1e-9)) / temperature for x in p]
-    powers = [math.exp(value - max(z)) for value in z]
-    total = math.fsum(powers)
+    z = [math.log(max(x, 1e-9)) for x in p]
+    powers = [math.exp((value - max(z)) / temperature) for value in z]
+    total = sum(sorted(powers))
     return [power / total for power in powers]
 
 
@@ -281,7 +284,7 @@ def _question(row: Row) -> str:
     return row.get("question") or "decision"
 
 
-def pairs(found: Sequence[Outcome]) -> dict[str, Value]:
+def pairs(found: Sequence[Outcome], choices: Choices = Choices()) -> dict[str, Value]:
     """Contrastive pairs over clean rows; a failed side predicts nothing, so it neither flips nor holds."""
     sides: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for o in found:
@@ -294,7 +297,8 @@ def pairs(found: Sequence[Outcome]) -> dict[str, Value]:
     def both_predict(pair: Sequence[Outcome]) -> bool:
         return all(prediction(o) is not None for o in pair)
 
-    def rate(chosen: Sequence[Sequence[Outcome]], holds: Callable[[Sequence[Outcome]], bool]) -> Value:
+    def rate(kind: Sequence[Sequence[Outcome]], holds: Callable[[Sequence[Outcome]], bool]) -> Value:
+        chosen = [pair for pair in kind if choices.failed == "wrong" or both_predict(pair)]
         return float(Fraction(sum(map(holds, chosen)), len(chosen))) if chosen else "no_pairs"
 
     def flipped(pair: Sequence[Outcome]) -> bool:
@@ -317,12 +321,14 @@ def pairs(found: Sequence[Outcome]) -> dict[str, Value]:
     }
 
 
-def perturbations(found: Sequence[Outcome]) -> dict[str, Value]:
-    """Perturbed rows against the row that they were made from, options aligned by key."""
+def perturbations(found: Sequence[Outcome], of: str | None = None) -> dict[str, Value]:
+    """Perturbed rows, of one variant or of all, against the row they were made from, options aligned by key."""
     by_name = {(o.row["id"], _question(o.row)): o for o in found}
     changes, flips = [], []
     for o in found:
         parent = by_name.get((o.row.get("parent"), _question(o.row)))
+        if of is not None and variant(o.row) != of:
+            continue
         if variant(o.row) == "clean" or parent is None or parent is o or o.p is None or parent.p is None:
             continue
         before = dict(zip(parent.row["keys"], parent.p, strict=True))
@@ -341,13 +347,15 @@ def perturbations(found: Sequence[Outcome]) -> dict[str, Value]:
     }
 
 
-def controls(found: Sequence[Outcome]) -> dict[str, Value]:
+def controls(found: Sequence[Outcome], choices: Choices = Choices()) -> dict[str, Value]:
     """Rows against the row whose id is their control_id."""
     by_name = {(o.row["id"], _question(o.row)): o for o in found}
     named = [o for o in found if o.row.get("control_id")]
     matched = [(o, by_name[key]) for o in named if (key := (o.row["control_id"], _question(o.row))) in by_name]
     judged = [pair for pair in matched if all(truth(o) is not None for o in pair)]
     predicted = [pair for pair in matched if all(prediction(o) is not None for o in pair)]
+    if choices.failed == "excluded":
+        judged = [pair for pair in judged if pair in predicted]
     return {
         "control_pairs": float(len(matched)),
         "incomplete_control_pairs": float(len(named) - len(matched)),
