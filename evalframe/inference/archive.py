@@ -124,6 +124,9 @@ def _check_sizes(infos: list[zipfile.ZipInfo], size: int, where: str) -> None:
                 "members stored as they are, as torch writes them",
                 f"{info.filename}: {info.compress_size} bytes for {info.file_size}",
             )
+    # An archive within an archive (sample inputs are one) must not pass for the whole when the end of the file is gone.
+    if not infos or min(info.header_offset for info in infos) != 0:
+        raise refused(where, "the archive does not begin where the file does", "a complete ZIP", "other bytes in front")
     total = sum(info.file_size for info in infos)
     if total > size:
         raise refused(where, "members overlap", f"at most the file's {size} bytes", f"{total} bytes declared")

@@ -24,7 +24,7 @@ CLASSES = ("sit", "stand", "walk", "run", "climb", "lie", "row")
 
 @dataclass
 class Release:
-    """A folder with inventory.csv and run_results.csv. lines, frozen, sidecars: what is written, by model, to change."""
+    """A folder with inventory.csv and run_results.csv. lines, frozen, sidecars: what is to be written, by model."""
 
     folder: Path
     lines: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Release:
         np.savez(path, **arrays)
         self.lines[model_id] = {
             "model_id": model_id,
-            **{name: "" for name in (*REQUIRED[1:], *OPTIONAL)},
+            **dict.fromkeys((*REQUIRED[1:], *OPTIONAL), ""),
             "sidecar": f"{model_id}.json",
             "predictions": path.name,
             **line,

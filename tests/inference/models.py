@@ -109,10 +109,12 @@ def build_crf() -> nn.Module:
 
 
 def seeded(seed: int, make: Any, *arguments: Any) -> nn.Module:
-    """A module with weights drawn under `seed`."""
-    with torch.random.fork_rng(devices=[]):
+    """A module with weights drawn under `seed`, large and without bias, so that its answers vary without fitting."""
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
         module: nn.Module = make(*arguments)
+        for name, weight in module.named_parameters():
+            weight.mul_(0.0 if "bias" in name else 5.0 if weight.ndim > 1 else 1.0)
     return module.eval()
 
 
@@ -135,7 +137,7 @@ def metadata(decoder: str = "per_window", layout: str = "NCT", classes: Sequence
 
 
 def export(module: nn.Module, path: Path, said: Mapping[str, Any] | None, shape: Sequence[int] = ()) -> Path:
-    """Save `module` as a `.pt2` archive: windows with any batch size, sequences of any length unless it takes a mask."""
+    """Save `module` as a `.pt2` archive: windows in any number, sequences of any length unless it takes a mask."""
     sequence = not isinstance(module, WindowNet)
     shape = tuple(shape) or ((1, 9, CHANNELS, LENGTH) if sequence else (4, CHANNELS, LENGTH))
     given: tuple[torch.Tensor, ...] = (torch.zeros(shape),)
@@ -156,7 +158,9 @@ def save_state(module: nn.Module, path: Path, said: Mapping[str, Any] | None) ->
     return path
 
 
-def windows(n: int = 48, people: int = 4, classes: Sequence[str] = CLASSES, seed: int = 0, **changed: Any) -> dict[str, Any]:
+def windows(
+    n: int = 48, people: int = 4, classes: Sequence[str] = CLASSES, seed: int = 0, **changed: Any
+) -> dict[str, Any]:
     """Made-up labelled windows [N, T, C] that a small network can tell apart; an array given as None is left out."""
     rng = np.random.default_rng(seed)
     labels = np.arange(n) // 3 % len(classes)
