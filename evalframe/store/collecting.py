@@ -60,7 +60,7 @@ def _garbage(ledger: Ledger) -> list[str]:
             left = folder != CATALOGUE and folder not in read and not _is_young(files, folder)
         else:
             left = layout.is_part(path) and path not in sealed
-        if left:
+        if left and files.stat(path) is not None:  # its writer may have ended in the meantime
             garbage.append(path)
     return sorted(garbage)
 

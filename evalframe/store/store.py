@@ -160,18 +160,17 @@ class Store:
         from evalframe.store.ledger import conflict
 
         seal = Tombstone(created_at=now(), run_id=run_id, reason=reason)
-        first = self._ledger.find(Tombstone, seal.key) or self._bury(seal)
+        first = self._ledger.find(Tombstone, seal.key)
+        if first is None:
+            self._snapshot([run_id])  # refuses a run that is not there
+        if first is None or first.reason == reason:
+            self._refuse_read_only()
+            with Journal(self._files, [f"{layout.CATALOGUE}/"]) as journal:
+                first = self._ledger.publish(journal, seal)
+                self._forget_segments()
         if first.reason != reason:
-            raise conflict(first, seal, root=self.path, hint="nothing to do: the run is withdrawn")
-        if not self._read_only:
-            self._forget_segments()
+            raise conflict(first, seal, root=self.path, hint=command("runs --store", self.path))
         return "written" if first == seal else "unchanged"
-
-    def _bury(self, seal: Tombstone) -> Tombstone:
-        self._refuse_read_only()
-        self._snapshot([seal.run_id])  # refuses a run that is not there
-        with Journal(self._files, []) as journal:
-            return self._ledger.publish(journal, seal)
 
     def _seal(
         self,

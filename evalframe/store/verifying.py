@@ -145,6 +145,7 @@ def _compactions(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]
     catalogue = Catalogue(files)
     segments = {segment.folder: segment for kind in COMPACTED for segment in catalogue.segments(kind)}
     graves = {layout.run_key_of(name) for name in seals if layout.kind_of(name) == layout.WITHDRAWN}
+    at_work = any(writer.alive and writer.may_have_made(f"{CATALOGUE}/") for writer in writers(files))
     for path in files.walk(CATALOGUE):
         folder, _, name = path.rpartition("/")
         if name == MANIFEST and folder not in segments:
@@ -153,10 +154,10 @@ def _compactions(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]
         missing = [name for name in segment.seals if name not in seals]
         hidden = [name for name in segment.seals if layout.run_key_of(name) in graves]
         hidden += [name for name, runs in segment.concerns.items() if not graves.isdisjoint(runs)]
-        if missing or hidden:
+        if missing or (hidden and not at_work):  # a withdrawal hides the run first, then the segments
             reason = f"no sound seal {missing[0]}" if missing else f"{hidden[0]} of a withdrawn run"
             yield Finding("stale_compaction", f"{segment.folder}/{MANIFEST}", None, "standing seals only", reason)
-        elif segment.means_the_same():
+        elif not hidden and segment.means_the_same():
             yield from filter(None, (_part(files, segment, part, seals) for part in segment.parts))
 
 

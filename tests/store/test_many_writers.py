@@ -59,7 +59,7 @@ def test_readers_collectors_and_compactions_stand_eight_processes(store: Store) 
         steps = [step.format(number) for number in range(8) for step in (run, result)]
         return [*steps, f"store.withdraw('{name}-0', 'a reason')"]
 
-    look = "[len(store.verify()), sizes(store), store.read('metric_values').num_rows <= 40]"
+    look = "[store.verify().to_pylist(), sizes(store), store.read('metric_values').num_rows <= 40]"
     outcomes = together(
         store.path,
         *[writer(name) for name in range(5)],
@@ -67,9 +67,9 @@ def test_readers_collectors_and_compactions_stand_eight_processes(store: Store) 
         ["store.gc()"] * 25,
         ["store.compact() >= 0"] * 12,
     )
-    assert all(answer == "written" for answers in outcomes[:5] for answer in answers)
-    assert all(answer in ([0, [], True], [0, [50], True]) for answer in outcomes[5])
-    assert all(answer == [] for answer in outcomes[6])
+    assert {answer for answers in outcomes[:5] for answer in map(str, answers)} == {"written"}
+    assert [answer for answer in outcomes[5] if answer not in ([[], [], True], [[], [50], True])] == []
+    assert [answer for answer in outcomes[6] if answer] == []
     assert all(answer is True for answer in outcomes[7])
     assert len(store.run_ids()) == 35
     assert store.read("metric_values").num_rows == 35
