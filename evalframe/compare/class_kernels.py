@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
+from evalframe.compare.kernels import Latest
 from evalframe.stats import confusion
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _STATE = "class_counts_by_cluster"
 
 
 class _Counts:
-    """Counts per class under weights, worked out once for all metrics that ask about the same weights."""
+    """Counts per class under weights, in one product for all classes."""
 
     def __init__(self, material: Material, stratum: str) -> None:
         state = material.states[_STATE]
@@ -33,18 +34,15 @@ class _Counts:
             for column in (counted, state.column("hits"), state.column("predicted"))
         ]
         self._table = np.hstack(tables).astype(np.float64)
-        self._latest: tuple[Weights, confusion.ClassCounts] | None = None
 
-    def under(self, weights: Weights) -> confusion.ClassCounts:
-        if self._latest is None or self._latest[0] is not weights:
-            support, hits, predicted = np.split(weights.astype(np.float64) @ self._table, 3, axis=1)
-            self._latest = (weights, confusion.ClassCounts(support, hits, predicted))
-        return self._latest[1]
+    def __call__(self, weights: Weights) -> confusion.ClassCounts:
+        support, hits, predicted = np.split(weights.astype(np.float64) @ self._table, 3, axis=1)
+        return confusion.ClassCounts(support, hits, predicted)
 
 
 def _class_wise(metric: Callable[[confusion.ClassCounts], Values], material: Material, cell: Cell) -> Kernel:
-    counts = material.shared((_STATE, cell.stratum), lambda: _Counts(material, cell.stratum))
-    return lambda weights: metric(counts.under(weights))
+    counts = material.shared((_STATE, cell.stratum), lambda: Latest(_Counts(material, cell.stratum)))
+    return lambda weights: metric(counts(weights))
 
 
 CLASS_WISE: Mapping[str, Callable[[Material, Cell], Kernel]] = {

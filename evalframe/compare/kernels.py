@@ -43,6 +43,20 @@ class Material:
         return self._made[key]
 
 
+class Latest:
+    """What a function gave for the weights it was last asked about: several metrics ask about the same."""
+
+    def __init__(self, function: Callable[[Weights], Any]) -> None:
+        self._function = function
+        self._weights: Weights | None = None
+        self._found: Any = None
+
+    def __call__(self, weights: Weights) -> Any:
+        if weights is not self._weights:
+            self._found, self._weights = self._function(weights), weights
+        return self._found
+
+
 def kernel_for(metric: str, cells: Sequence[Cell], material: Material) -> Kernel | None:
     """The kernel of `metric` (a relation name) for these cells, or None where there is none."""
     # Not before they are needed: a comparison of other metrics loads neither.

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from evalframe.compare.kernels import Latest
 from evalframe.stats import ranks
 
 if TYPE_CHECKING:
@@ -97,12 +98,14 @@ def _coverage(budget: Fraction, groups: ranks.ScoreGroups, weights: Weights) -> 
     return ranks.coverage_at_error(groups, weights, budget)
 
 
-def _selective_coverage(fraction: Fraction, groups: ranks.ScoreGroups, weights: Weights) -> Values:
-    return ranks.most_confident(groups, weights, fraction).coverage()
-
-
-def _selective_accuracy(fraction: Fraction, groups: ranks.ScoreGroups, weights: Weights) -> Values:
-    return ranks.most_confident(groups, weights, fraction).unmarked_share()
+def _selective(part: Callable[[Values], Values], fraction: Fraction, material: Material, cell: Cell) -> Kernel:
+    """Coverage or accuracy of the most confident `fraction` of the answers."""
+    groups = material.shared((_CHOICES.state, cell), lambda: _answers(material, cell))
+    accepted = material.shared(
+        (_CHOICES.state, cell, fraction),
+        lambda: Latest(lambda weights: ranks.most_confident(groups, weights, fraction)),
+    )
+    return lambda weights: part(accepted(weights))
 
 
 def _top_k(score: str, material: Material, cell: Cell) -> Kernel:
@@ -145,10 +148,10 @@ RANKED: Mapping[str, Callable[[Material, Cell], Kernel]] = {
     "aurc": partial(_choices, ranks.area_under_risk_coverage),
     "coverage_at_error_0.01": partial(_choices, partial(_coverage, Fraction(1, 100))),
     "coverage_at_error_0.05": partial(_choices, partial(_coverage, Fraction(1, 20))),
-    "selective_coverage_0.5": partial(_choices, partial(_selective_coverage, _HALF)),
-    "selective_coverage_0.8": partial(_choices, partial(_selective_coverage, _FOUR_FIFTHS)),
-    "selective_accuracy_0.5": partial(_choices, partial(_selective_accuracy, _HALF)),
-    "selective_accuracy_0.8": partial(_choices, partial(_selective_accuracy, _FOUR_FIFTHS)),
+    "selective_coverage_0.5": partial(_selective, ranks.coverage, _HALF),
+    "selective_coverage_0.8": partial(_selective, ranks.coverage, _FOUR_FIFTHS),
+    "selective_accuracy_0.5": partial(_selective, ranks.unmarked_share, _HALF),
+    "selective_accuracy_0.8": partial(_selective, ranks.unmarked_share, _FOUR_FIFTHS),
     "top_k_pearson": partial(_top_k, "pearson"),
     "top_k_final": partial(_top_k, "final"),
     "top_k_delta": partial(_top_k, "delta"),

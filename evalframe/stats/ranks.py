@@ -10,18 +10,22 @@ are one matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Concatenate, ParamSpec, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 Floats = NDArray[np.float64]
+_Reals = NDArray[np.floating]
 Counts = NDArray[np.int64]
 
 # Cells of one block of replicates x stops: a few arrays of this size stay in the cache of one core.
 _BLOCK_CELLS = 262_144
+# Replicates of one block: with more, blocks have too few stops for a matrix product to be worth its call.
+_BLOCK_REPLICATES = 1_024
 # A matrix product does this many multiplications in the time in which gathering handles one row.
 _DENSE_ADVANTAGE = 300
 # float32 holds every integer up to here, so products of counts below it are exact at twice the speed.
@@ -58,30 +62,45 @@ def score_groups(
     return ScoreGroups(unit[order], group[order], marked[order], total[order], len(values), none)
 
 
+_Options = ParamSpec("_Options")
+_Kernel: TypeAlias = Callable[Concatenate[ScoreGroups, Counts, _Options], Floats]
+
+
+def _by_blocks(kernel: _Kernel[_Options]) -> _Kernel[_Options]:
+    """The same kernel, block of replicates after block."""
+
+    def blockwise(groups: ScoreGroups, weights: Counts, /, *args: _Options.args, **options: _Options.kwargs) -> Floats:
+        starts = range(0, max(1, len(weights)), _BLOCK_REPLICATES)
+        parts = [kernel(groups, weights[start : start + _BLOCK_REPLICATES], *args, **options) for start in starts]
+        return np.concatenate(parts, axis=-1)
+
+    blockwise.__doc__ = kernel.__doc__
+    return blockwise
+
+
+@_by_blocks
 def average_precision(groups: ScoreGroups, weights: Counts) -> Floats:
     """Step average precision: sum over groups of the share of positives in it x precision after it."""
-    area = np.zeros(len(weights))
-    positives = np.zeros(len(weights))
+    area, positives = np.zeros(len(weights)), np.zeros(len(weights))
     for block in _cumulative(groups, weights, _stops_at_marked(groups)):
-        gained = np.diff(block.marked, prepend=positives[:, None])
-        area += np.einsum("bs,bs->b", gained, block.marked_share())
-        positives = block.marked[:, -1]
+        area += _sum_of_products(block.marked_added(), block.marked_share())
+        positives = block.marked[:, -1].astype(np.float64)
     return _divide(area, positives)
 
 
+@_by_blocks
 def roc_auc(groups: ScoreGroups, weights: Counts) -> Floats:
     """Probability that a positive outranks a negative, a tie counting half."""
-    pairs = np.zeros(len(weights))
-    positives, negatives = np.zeros(len(weights)), np.zeros(len(weights))
+    pairs, positives, items = (np.zeros(len(weights)) for _ in range(3))
     for block in _cumulative(groups, weights, _every_group(groups)):
-        unmarked = block.total - block.marked
-        won = np.diff(unmarked, prepend=negatives[:, None])
-        above = np.concatenate([positives[:, None], block.marked[:, :-1]], axis=1)
-        pairs += np.einsum("bs,bs->b", won, (above + block.marked) / 2.0)
-        positives, negatives = block.marked[:, -1], unmarked[:, -1]
-    return _divide(pairs, positives * negatives)
+        negatives = block.total_added() - block.marked_added()
+        # Twice the positives that outrank: those above the group, and half of those in it.
+        pairs += _sum_of_products(negatives, block.marked[:, 1:] + block.marked[:, :-1]) / 2.0
+        positives, items = (each[:, -1].astype(np.float64) for each in (block.marked, block.total))
+    return _divide(pairs, positives * (items - positives))
 
 
+@_by_blocks
 def coverage_at_error(groups: ScoreGroups, weights: Counts, budget: Fraction) -> Floats:
     """Largest share of items accepted, in whole groups from the top, with errors / accepted <= `budget`; 0 if none.
 
@@ -89,11 +108,13 @@ def coverage_at_error(groups: ScoreGroups, weights: Counts, budget: Fraction) ->
     """
     accepted = np.zeros(len(weights))
     for block in _cumulative(groups, weights, _stops_before_marked(groups)):
-        within = block.marked * budget.denominator <= budget.numerator * block.total
-        np.maximum(accepted, np.where(within, block.total, 0.0).max(axis=1), out=accepted)
+        total, errors = (each.astype(np.float64) for each in (block.total, block.marked))
+        within = errors * budget.denominator <= budget.numerator * total
+        np.maximum(accepted, np.where(within, total, 0.0).max(axis=1), out=accepted)
     return _divide(accepted, _items(groups, weights))
 
 
+@_by_blocks
 def area_under_risk_coverage(groups: ScoreGroups, weights: Counts) -> Floats:
     """AURC: sum over groups of items added x error rate after the group, over all items. `marked` are errors.
 
@@ -101,67 +122,80 @@ def area_under_risk_coverage(groups: ScoreGroups, weights: Counts) -> Floats:
     """
     area, seen = np.zeros(len(weights)), np.zeros(len(weights))
     for block in _cumulative(groups, weights, _every_group(groups)):
-        area += np.einsum("bs,bs->b", np.diff(block.total, prepend=seen[:, None]), block.marked_share())
-        seen = block.total[:, -1]
+        area += _sum_of_products(block.total_added(), block.marked_share())
+        seen = block.total[:, -1].astype(np.float64)
     return _divide(np.where(seen > 0, area, np.nan), _items(groups, weights))
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """Items accepted from the top, those of them that are marked, and all items: [b] each."""
-
-    total: Floats
-    marked: Floats
-    items: Floats
-
-    def coverage(self) -> Floats:
-        """Accepted / items."""
-        return _divide(np.where(self.total > 0, self.total, np.nan), self.items)
-
-    def unmarked_share(self) -> Floats:
-        """Share of the accepted that is not marked: accuracy where `marked` are errors."""
-        return _divide(self.total - self.marked, self.total)
+def coverage(accepted: Floats) -> Floats:
+    """Accepted / items, from what `most_confident` gives."""
+    return _divide(np.where(accepted[0] > 0, accepted[0], np.nan), accepted[2])
 
 
-def most_confident(groups: ScoreGroups, weights: Counts, fraction: Fraction) -> Accepted:
-    """The items whose score reaches the max(1, ceil(fraction x items))-th largest, or the smallest where fewer rank."""
+def unmarked_share(accepted: Floats) -> Floats:
+    """Share of the accepted that is not marked, from what `most_confident` gives: accuracy where marked are errors."""
+    return _divide(accepted[0] - accepted[1], accepted[0])
+
+
+@_by_blocks
+def most_confident(groups: ScoreGroups, weights: Counts, fraction: Fraction) -> Floats:
+    """The items whose score reaches the max(1, ceil(fraction x items))-th largest, or the smallest where fewer rank.
+
+    [3, b]: how many they are, how many of them are marked, and all items.
+    """
     items = _items(groups, weights)
     ranked = items - weights.astype(np.float64) @ groups.unranked
     place = np.maximum(np.ceil(items * fraction.numerator / fraction.denominator), 1.0)
     place = np.minimum(place, ranked)
     total, marked = np.zeros(len(weights)), np.zeros(len(weights))
     for block in _cumulative(groups, weights, _every_group(groups)):
-        reached = (block.total >= place[:, None]) & (total < place)[:, None]
-        first = reached.argmax(axis=1)
-        here = reached.any(axis=1) & (total < place)
-        rows = np.flatnonzero(here)
-        total[rows], marked[rows] = block.total[rows, first[rows]], block.marked[rows, first[rows]]
-    return Accepted(total, marked, items)
+        reached = block.total[:, 1:] >= place[:, None]
+        rows = np.flatnonzero(reached.any(axis=1) & (total < place))
+        first = reached[rows].argmax(axis=1)
+        total[rows], marked[rows] = block.total[rows, first + 1], block.marked[rows, first + 1]
+    return np.stack([total, marked, items])
 
 
+@_by_blocks
 def marked_in_top(groups: ScoreGroups, weights: Counts, k: int) -> Floats:
     """Marked items among the top `k`, a tied group at the cut giving its share; NaN with fewer than k items."""
-    found, above = np.zeros(len(weights)), np.zeros(len(weights))
-    marked = np.zeros(len(weights))
+    found, ranked = np.zeros(len(weights)), np.zeros(len(weights))
     for block in _cumulative(groups, weights, _every_group(groups)):
-        size = np.diff(block.total, prepend=above[:, None])
-        hits = np.diff(block.marked, prepend=marked[:, None])
-        places = np.clip(k - (block.total - size), 0.0, size)
-        found += (hits * places / np.maximum(size, 1.0)).sum(axis=1)
-        above, marked = block.total[:, -1], block.marked[:, -1]
-    return np.where(above >= k, found, np.nan)
+        size = block.total_added()
+        places = np.clip(k - block.total[:, :-1], 0.0, size)
+        found += _sum_of_products(block.marked_added(), np.divide(places, np.maximum(size, 1.0), dtype=np.float64))
+        ranked = block.total[:, -1].astype(np.float64)
+    return np.where(ranked >= k, found, np.nan)
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Cumulative weighted counts [b, s] after each of a run of stops, from the top of the ranking."""
+    """Cumulative weighted counts [b, s + 1]: before the first of a run of stops, and after each of them.
 
-    total: Floats
-    marked: Floats
+    In whichever float type holds them exactly; so are their differences, and products are not.
+    """
+
+    total: _Reals
+    marked: _Reals
 
     def marked_share(self) -> Floats:
-        """marked / total; 0 before the first item, where nothing is weighed by it."""
-        return self.marked / np.maximum(self.total, 1.0)
+        """marked / total after each stop [b, s]; 0 before the first item, where nothing is weighed by it."""
+        share: Floats = np.divide(self.marked[:, 1:], np.maximum(self.total[:, 1:], 1.0), dtype=np.float64)
+        return share
+
+    def total_added(self) -> _Reals:
+        """Items that each stop adds [b, s]."""
+        return self.total[:, 1:] - self.total[:, :-1]
+
+    def marked_added(self) -> _Reals:
+        """Marked items that each stop adds [b, s]."""
+        return self.marked[:, 1:] - self.marked[:, :-1]
+
+
+def _sum_of_products(first: _Reals, second: _Reals) -> Floats:
+    """Row by row, in float64."""
+    sums: Floats = np.einsum("bs,bs->b", first, second, dtype=np.float64)
+    return sums
 
 
 def _items(groups: ScoreGroups, weights: Counts) -> Floats:
@@ -204,19 +238,20 @@ def _cumulative(groups: ScoreGroups, weights: Counts, stop_of_group: Counts) -> 
     edges = np.searchsorted(stop, np.arange(0, stops + width, width))
     dense = groups.units * stops <= _DENSE_ADVANTAGE * groups.unit.size
     factors = weights.astype(_float_for(groups, weights))
-    total, marked = np.zeros(len(weights)), np.zeros(len(weights))
+    carried = [np.zeros(groups.units) for _ in range(2)]
     for i, first in enumerate(range(0, stops, width)):
         rows = slice(int(edges[i]), int(edges[i + 1]))
         place, wide = stop[rows] - first, min(width, stops - first)
-        unit = groups.unit[rows]
-        block = _Block(
-            *(
-                (_by_product if dense else _by_gathering)(factors, unit, place, counts[rows], wide) + before[:, None]
-                for counts, before in ((groups.total, total), (groups.marked, marked))
-            )
-        )
-        total, marked = block.total[:, -1], block.marked[:, -1]
-        yield block
+        sums = []
+        for j, counts in enumerate((groups.total, groups.marked)):
+            if dense:
+                cells = np.bincount(groups.unit[rows] * wide + place, counts[rows], minlength=groups.units * wide)
+                table = np.cumsum(np.column_stack([carried[j], cells.reshape(-1, wide)]), axis=1)
+                sums.append(factors @ table.astype(factors.dtype))
+            else:
+                sums.append(_gathered(factors, groups.unit[rows], place, counts[rows], wide, carried[j]))
+            carried[j] = carried[j] + np.bincount(groups.unit[rows], counts[rows], minlength=groups.units)
+        yield _Block(*sums)
 
 
 def _float_for(groups: ScoreGroups, weights: Counts) -> DTypeLike:
@@ -225,14 +260,10 @@ def _float_for(groups: ScoreGroups, weights: Counts) -> DTypeLike:
     return np.float32 if largest < _EXACT_FLOAT32 else np.float64
 
 
-def _by_product(factors: NDArray[np.floating], unit: Counts, place: Counts, counts: Counts, wide: int) -> Floats:
-    units = factors.shape[1]
-    table = np.bincount(unit * wide + place, counts, minlength=units * wide).reshape(units, wide)
-    cumulative = np.cumsum(table, axis=1).astype(factors.dtype)
-    return (factors @ cumulative).astype(np.float64)
-
-
-def _by_gathering(factors: NDArray[np.floating], unit: Counts, place: Counts, counts: Counts, wide: int) -> Floats:
-    cumulative = np.cumsum(factors[:, unit] * counts.astype(factors.dtype), axis=1, dtype=np.float64)
-    last = np.searchsorted(place, np.arange(wide), side="right")
-    return np.where(last > 0, cumulative[:, np.maximum(last, 1) - 1], 0.0)
+def _gathered(factors: _Reals, unit: Counts, place: Counts, counts: Counts, wide: int, carried: Floats) -> Floats:
+    """Cumulative counts [b, wide + 1] by adding up the rows one by one: better with more units than stops."""
+    before = factors.astype(np.float64) @ carried
+    weighted = factors[:, unit] * counts.astype(factors.dtype)
+    after = before[:, None] + np.cumsum(weighted, axis=1, dtype=np.float64)
+    last = np.searchsorted(place, np.arange(-1, wide), side="right")
+    return np.column_stack([before, after])[:, last]

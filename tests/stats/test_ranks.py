@@ -30,11 +30,11 @@ KERNELS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., float
     "roc_auc": (ranks.roc_auc, lambda items, _: oracle.roc_auc(items)),
     "aurc": (ranks.area_under_risk_coverage, oracle.area_under_risk_coverage),
     "selected coverage": (
-        lambda groups, weights: ranks.most_confident(groups, weights, Fraction(4, 5)).coverage(),
+        lambda groups, weights: ranks.coverage(ranks.most_confident(groups, weights, Fraction(4, 5))),
         lambda items, unranked: _part(oracle.most_confident(items, unranked, Fraction(4, 5)), 0),
     ),
     "selected accuracy": (
-        lambda groups, weights: ranks.most_confident(groups, weights, Fraction(1, 2)).unmarked_share(),
+        lambda groups, weights: ranks.unmarked_share(ranks.most_confident(groups, weights, Fraction(1, 2))),
         lambda items, unranked: _part(oracle.most_confident(items, unranked, Fraction(1, 2)), 1),
     ),
     "top 4": (
@@ -70,6 +70,7 @@ def test_weights_are_resampled_rows(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranks, "_DENSE_ADVANTAGE", dense)
         patch.setattr(ranks, "_BLOCK_CELLS", 1)
+        patch.setattr(ranks, "_BLOCK_REPLICATES", 2)
         found = fast(groups_of(items, 4, unranked), np.array(weights))
     for value, each in zip(found, weights, strict=True):
         rows = [(score, marked) for cluster, score, marked in items for _ in range(each[cluster])]
