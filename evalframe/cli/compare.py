@@ -30,6 +30,7 @@ def compare(
     fail_if_worse: Annotated[
         list[str] | None, Parameter(help="METRIC[:X[:ci]]: exit 1 if it worsens by over X.")
     ] = None,
+    save: Annotated[bool, Parameter(help="Seal the rows in the store, for SQL and exports.")] = False,
     relations: RelationsOption = None,
     format: Format = Format.TABLE,
     json: JsonOption = False,
@@ -43,6 +44,7 @@ def compare(
     found = open_store(store).compare(
         baseline,
         candidate,
+        save=save,
         protocol=protocol,
         metrics=metric or (),
         horizons=horizon or (),

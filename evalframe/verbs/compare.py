@@ -52,8 +52,9 @@ _SHOWN = (
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Rows):
-    """Table `comparisons` of one request, with the verdict and what led to it."""
+    """Table `comparisons` of one request, with the verdict and what led to it. runs: every run that took part."""
 
+    runs: tuple[str, ...]
     request: Request
     outcome: Outcome
     protocol: Mapping[str, str | None]
@@ -193,6 +194,7 @@ def compare(
     shared = next(iter(prints)) if len(prints) == 1 else None
     return Comparison(
         table=_table(request, rules, shared, outcome, sides),
+        runs=tuple(runs),
         request=request,
         outcome=outcome,
         protocol={"name": rules.name, "version": rules.version, "fingerprint": shared},

@@ -19,6 +19,7 @@ from evalframe.verbs.results import Rows
 if TYPE_CHECKING:
     from evalframe.verbs.compare import Comparison
     from evalframe.verbs.explanations import Explanation
+    from evalframe.verbs.export import Exported
     from evalframe.verbs.leaderboard import Leaderboard
 
 
@@ -69,11 +70,23 @@ class Store:
 
         return Answer(ask(self.folder, query))
 
-    def compare(self, baseline: str, candidates: Sequence[str] | str, **options: Any) -> Comparison:
-        """Compare runs with a baseline; the options are those of `evalframe.verbs.compare.compare`."""
+    def compare(
+        self, baseline: str, candidates: Sequence[str] | str, *, save: bool = False, **options: Any
+    ) -> Comparison:
+        """Compare runs with a baseline; the options are those of `evalframe.verbs.compare.compare`.
+
+        save: seal the rows in table `comparisons`, for SQL and exports. The same comparison again is a no-op.
+        """
         from evalframe.verbs.compare import compare
 
-        return compare(self.folder, baseline, [candidates] if isinstance(candidates, str) else candidates, **options)
+        named = [candidates] if isinstance(candidates, str) else candidates
+        found = compare(self.folder, baseline, named, **options)
+        if save:
+            (identity,) = set(found.table["comparison_id"].to_pylist())
+            self.folder.write_record(
+                "comparisons", identity, found.table, inputs={"comparison_id": identity}, runs=found.runs
+            )
+        return found
 
     def leaderboard(self, **options: Any) -> Leaderboard:
         """Rank the runs of a protocol; the options are those of `evalframe.verbs.leaderboard.leaderboard`."""
@@ -86,6 +99,12 @@ class Store:
         from evalframe.verbs.explain import explain
 
         return explain(name, steps=steps, store=self.folder.path, run=run)
+
+    def export(self, to: str, **options: Any) -> Exported:
+        """Write the star schema for BI tools; the options are those of `evalframe.verbs.export.export`."""
+        from evalframe.verbs.export import export
+
+        return export(self.folder, to, **options)
 
     def rescore(self, runs: Sequence[str] | None = None) -> Rows:
         """Score stored runs again under the installed definitions; results under older ones stay."""

@@ -7,9 +7,11 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import evalframe
 from evalframe.cli.run import run
 from evalframe.errors import ExitCode
 
@@ -158,3 +160,30 @@ def test_validate_counts_every_broken_rule_and_ends_with_4(tmp_path: Path, capsy
     assert counts[("out_of_range", "item_index")] == 1
     assert counts[("null", "run_id")] == 1
     assert counts[("wrong_type", "class_index")] == 1
+
+
+def test_a_saved_comparison_is_rows_of_the_store(store: Path, capsys: Output) -> None:
+    arguments = ["compare", "--store", str(store), "--baseline", "a", "--candidate", "b", "--save", "--json"]
+    assert run(arguments) == 0
+    assert run(arguments) == 0
+    capsys.readouterr()
+    query = "SELECT candidate_run, metric, change, verdict FROM comparisons WHERE metric = 'accuracy'"
+    assert run(["sql", query, "--store", str(store), "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["candidate_run"], row["verdict"]) == ("b", "comparable")
+    assert row["change"] == pytest.approx(0.8 - 55 / 60, abs=1e-15)
+    assert run(["store", "withdraw", str(store), "b", "--reason", "wrong labels"]) == 0
+    capsys.readouterr()
+    assert run(["sql", query, "--store", str(store), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_a_gate_that_fails_ends_with_1_and_a_comparison_that_is_none_with_3(store: Path, tmp_path: Path) -> None:
+    arguments = ["compare", "--store", str(store), "--baseline", "a", "--candidate", "b"]
+    assert run([*arguments, "--fail-if-worse", "accuracy"]) == ExitCode.GATE_FAILED
+    assert run([*arguments, "--fail-if-worse", "accuracy:20"]) == ExitCode.OK
+    assert run([*arguments, "--metric", "nonsense"]) == ExitCode.USAGE
+    source = store.parent / "excluded.npz"
+    np.savez(source, y_true=[0, 1], y_pred=[0, 1], participant=["x", "y"], classes=["sit", "walk", "run"])
+    evalframe.wisp.score(source, store=store, settings={"failed": "excluded"})
+    assert run([*arguments[:-1], "excluded"]) == ExitCode.NOT_COMPARABLE
