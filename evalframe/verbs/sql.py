@@ -12,12 +12,15 @@ from evalframe.protocols.wisp_har import FROZEN_TOLERANCE
 from evalframe.relations import Catalogue, catalogue, plan
 from evalframe.store import Store
 
+_ERRATA = "known_bad"
+
 
 def ask(store: Store, query: str, relations: Catalogue | None = None) -> pa.Table:
     """The rows of `query`. Only what it names is bound, then the engine is locked: nothing else can be read.
 
     A name that is both a contract table and a relation (class_confusion_by_cluster) is the stored table, with the
-    protocol fingerprint of each row; any other relation is computed from the stored predictions.
+    protocol fingerprint of each row; any other relation is computed from the stored predictions. Views leave out runs
+    that errata name; relation known_bad_records tells which.
     """
     relations = relations or catalogue()
     with DuckDB() as engine:
@@ -26,12 +29,24 @@ def ask(store: Store, query: str, relations: Catalogue | None = None) -> pa.Tabl
             raise _unknown(unknown[0], relations)
         live = [name for name in sorted(named) if name not in contracts()]
         parameters = default_parameters()
-        for name in sorted({*(n for n in named if n in contracts()), *relations.tables(*live)}):
+        errata = {_ERRATA for name in live if _leaves_out(relations, name)}
+        for name in sorted({*(n for n in named if n in contracts()), *relations.tables(*live), *errata}):
             engine.bind(name, store.files(name))
         for name in live:
-            engine.view(name, plan(relations, [name], style="ctes", parameters=parameters).query(name))
+            rows = plan(relations, [name], style="ctes", parameters=parameters).query(name)
+            engine.view(name, _without_known_bad(rows) if _leaves_out(relations, name) else rows)
         engine.lock()
         return engine.query(query)
+
+
+def _leaves_out(relations: Catalogue, name: str) -> bool:
+    """Whether a relation is a view of runs that does not look at the errata itself."""
+    relation = relations[name]
+    return relation.layer == "view" and "run_id" in relation.grain and _ERRATA not in relations.tables(name)
+
+
+def _without_known_bad(rows: str) -> str:
+    return f"SELECT * FROM ({rows}) AS every WHERE run_id NOT IN (SELECT name FROM {_ERRATA} WHERE kind = 'run')"
 
 
 def default_parameters() -> dict[str, str]:
