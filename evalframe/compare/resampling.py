@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -75,7 +75,7 @@ class SampledState:
         self.run = integers(run)
         """Per row the position of its run in the sample."""
         first, key = _distinct([table[name] for name in self.key_names], len(table))
-        self._keys = pa.table({name: _compact(table[name].take(first)) for name in self.key_names})
+        self._keys = pa.table({name: _compact(table[name].take(numbers(first))) for name in self.key_names})
         self.keys = len(first)
         self.rows = StateRows(self.run * len(clusters) + integers(cluster), key, len(runs) * len(clusters), self.keys)
         self._columns = {name: _Column(how, table[name], self.rows) for name, how in (relation.merge or {}).items()}
@@ -102,14 +102,14 @@ class SampledState:
         """A key column, one value per row, for kernels."""
         column = self._keys[name]
         plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        return plain.take(pa.array(self.rows.key))
+        return plain.take(numbers(self.rows.key))
 
     def _table(self, run: NDArray[np.int64], key: NDArray[np.int64], values: Mapping[str, Values]) -> pa.Table:
-        taken = self._keys.take(pa.array(key))
+        taken = self._keys.take(numbers(key))
         return pa.table(
             {
-                "run_id": pa.array(run.astype(np.int64)),
-                "cluster_id": pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(run), dtype=np.int8)), _MERGED),
+                "run_id": numbers(run),
+                "cluster_id": pa.DictionaryArray.from_arrays(numbers(np.zeros(len(run), dtype=np.int8)), _MERGED),
                 **{name: taken[name] for name in taken.column_names},
                 **{name: self._columns[name].array(each) for name, each in values.items()},
             }
@@ -137,8 +137,8 @@ class _Column:
     def array(self, values: Values) -> pa.Array:
         """`values` in the kind of number that the state has: whole or real. NaN is null."""
         if not self._integer:
-            return pa.array(values, mask=np.isnan(values))
-        return pa.array(np.nan_to_num(np.rint(values)).astype(np.int64), mask=np.isnan(values))
+            return numbers(values, np.isnan(values))
+        return numbers(np.nan_to_num(np.rint(values)).astype(np.int64), np.isnan(values))
 
 
 class MergedMetrics:
@@ -208,8 +208,8 @@ def _scattered(answers: Mapping[str, pa.Table], column: str, runs: int, wanted: 
 
 def _repeated(table: pa.Table, times: int) -> pa.Table:
     place = np.tile(np.arange(len(table)), times)
-    run = pa.array(np.repeat(np.arange(times, dtype=np.int64), len(table)))
-    return table.take(pa.array(place)).set_column(table.schema.get_field_index("run_id"), "run_id", run)
+    run = numbers(np.repeat(np.arange(times, dtype=np.int64), len(table)))
+    return table.take(numbers(place)).set_column(table.schema.get_field_index("run_id"), "run_id", run)
 
 
 def _distinct(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -228,6 +228,16 @@ def _compact(column: pa.ChunkedArray) -> pa.Array:
     """Text as a dictionary: it is repeated thousands of times."""
     whole = column.combine_chunks()
     return whole.dictionary_encode() if pa.types.is_large_string(whole.type) else whole
+
+
+def numbers(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa.Array:
+    """int64 or float64 values as Arrow, null where `missing`.
+
+    Not `pa.array`, which loads numpy.ma to look for masks, and that takes longer than a small comparison's resampling.
+    """
+    valid = None if missing is None or not missing.any() else np.packbits(~missing, bitorder="little")
+    buffers = [None if valid is None else pa.py_buffer(valid), pa.py_buffer(np.ascontiguousarray(values))]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
 
 
 def integers(column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalframe.compare.resampling import numbers
 from evalframe.compare.states import Reader
 from evalframe.compare.verdicts import Refusal
 from evalframe.identity import ITEM_COLUMNS
@@ -109,6 +110,6 @@ def _cut(table: pa.Table, kept: pa.Table, places: Sequence[str]) -> pa.Table:
         return table
     keys = kept.select(["run_id", *on]).group_by(["run_id", *on]).aggregate([])
     casted = keys.cast(pa.schema([table.schema.field(name) for name in keys.column_names]))
-    numbered = table.select(["run_id", *on]).append_column("row number", pa.array(np.arange(len(table))))
+    numbered = table.select(["run_id", *on]).append_column("row number", numbers(np.arange(len(table))))
     found = numbered.join(casted, keys=["run_id", *on], join_type="left semi")
     return table.take(found["row number"].combine_chunks().sort())

@@ -27,6 +27,16 @@ def test_linear_is_the_interpolation_between_neighbours(values: list[int], thous
     )
 
 
+@given(
+    st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40),
+    st.floats(0.0, 1.0),
+    st.sampled_from(["linear", "lower", "higher", "nearest", "midpoint"]),
+)
+def test_numpy_gives_the_same_bits(values: list[float], q: float, interpolation: Interpolation) -> None:
+    array = np.array(values)
+    assert quantile(array, q, interpolation) == np.quantile(array, q, method=interpolation)
+
+
 def test_no_values_have_no_quantile() -> None:
     assert quantile(np.array([]), 0.5, "linear") is None
 
