@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import ForceOption, JsonOption, put, say
+from evalframe.cli.common import ForceOption, Format, JsonOption, put, say, show
 
 
 def parity(
@@ -27,4 +27,27 @@ def parity(
     put(found.to_json() if json else repr(found))
     if output is not None:
         say(f"wrote {output}")
+    return found.exit_code
+
+
+def values(
+    *,
+    store: Annotated[Path, Parameter(help="Folder of a store, or a CSV file of results.")],
+    run: Annotated[list[str] | None, Parameter(help="Runs of the store; default: all.")] = None,
+    format: Format = Format.TABLE,
+    json: JsonOption = False,
+) -> int:
+    """Find numbers that cannot be, from result tables alone: a count that is no count, an F1 above 1. Exit 5 if any.
+
+    Example: evalframe audit values --store published_results.csv
+    """
+    from evalframe.verbs.audit_values import audit_values
+
+    found = audit_values(store, runs=run)
+    if json:
+        put(found.to_json())
+    elif len(found.table):
+        show(found.table, format, headlines=found.headlines())
+    else:
+        put(found.headlines()[0])
     return found.exit_code
