@@ -127,6 +127,12 @@ class TorchMissing(UsageError):
     code = "EF104"
 
 
+class ExtraMissing(UsageError):
+    """A command needs an optional package that is not installed."""
+
+    code = "EF105"
+
+
 class UnknownName(UsageError):
     """A metric, table, protocol, run or parameter that does not exist."""
 
@@ -197,6 +203,12 @@ class RowTooLong(InputError):
     """One row of a JSON file is longer than any row can be meant to be."""
 
     code = "EF160"
+
+
+class DatabaseRefused(InputError):
+    """A database to export into cannot be reached or does not take what it is given."""
+
+    code = "EF180"
 
 
 # ---- EF2xx: contracts (exit 4) --------------------------------------------------------------------------------------

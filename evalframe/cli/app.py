@@ -11,6 +11,7 @@ from evalframe.cli import (
     compare,
     demo,
     explain,
+    export,
     floor,
     kev,
     rescore,
@@ -43,6 +44,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "runs": runs.runs,
     "sql": sql.sql,
     "rescore": rescore.rescore,
+    "export": export.export,
 }
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., object]]]] = {
     "wisp": (

@@ -1,0 +1,36 @@
+"""`evalframe export`: a store for BI tools."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from evalframe.cli.common import JsonOption, StoreOption, put, show_json
+
+
+def export(
+    *,
+    store: StoreOption,
+    to: Annotated[str, Parameter(help="FILE.duckdb, parquet:DIR, csv:DIR or postgresql://USER@HOST/DATABASE.")],
+    baseline: Annotated[
+        str | None, Parameter(help="Run that the others are compared with; default: the oldest.")
+    ] = None,
+    no_compare: Annotated[bool, Parameter(help="Leave out comparisons that are not sealed in the store.")] = False,
+    replicates: Annotated[int, Parameter(help="Draws of the bootstrap and of the permutation test.")] = 10_000,
+    force: Annotated[bool, Parameter(help="Replace another export.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Write runs, metrics, comparisons, counts, events and findings as one star schema for BI tools.
+
+    Example: evalframe export --store results --to results.duckdb
+    """
+    from evalframe.verbs import drawing
+    from evalframe.verbs.opened import open_store
+
+    done = open_store(store).export(to, baseline=baseline, compare=not no_compare, replicates=replicates, force=force)
+    if json:
+        body = {"to": done.to, "outcome": done.outcome, "content_sha256": done.digest, "left_out": list(done.left_out)}
+        show_json({**body, "tables": drawing.rows(done.table)}, "export")
+    else:
+        put(repr(done))

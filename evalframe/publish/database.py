@@ -1,0 +1,67 @@
+"""One .duckdb file of tables with comments, macros and views. Views over Parquet paths would break elsewhere."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from evalframe.engines.duckdb_file import ask_file, write_file
+from evalframe.errors import InputError
+from evalframe.publish.describing import INFO, comments, views
+from evalframe.publish.recomputed import MACROS
+from evalframe.publish.star import Star
+from evalframe.publish.targets import Outcome, other_content
+
+
+@dataclass(frozen=True)
+class Database:
+    """A DuckDB file that any version from 1.0 on opens."""
+
+    path: Path
+
+    @property
+    def shown(self) -> str:
+        """How `--to` names it."""
+        return str(self.path)
+
+    def write(self, star: Star, *, force: bool) -> Outcome:
+        """Write beside, then rename."""
+        if self.path.exists():
+            found = ask_file(self.path, f"SELECT value FROM {INFO} WHERE name = 'content_sha256'")
+            if found == [(star.digest,)]:
+                return "unchanged"
+            if not found or not force:
+                raise other_content(self.path.name, str(self.path), ours=bool(found))
+        beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_file(beside, {**star.tables, INFO: info_table(star)}, _statements(star))
+            os.replace(beside, self.path)
+        except OSError as error:
+            raise InputError(
+                f"cannot write {self.path.name}",
+                expected="a folder that can be written, with room",
+                found=error.strerror or str(error),
+                where=str(self.path),
+                hint="name another --to",
+            ) from error
+        finally:
+            with suppress(OSError):
+                beside.unlink()
+        return "written"
+
+
+def info_table(star: Star) -> pa.Table:
+    """`export_info`: what the export says of itself, by name."""
+    info = star.info()
+    return pa.table({"name": pa.array(info, pa.string()), "value": pa.array(info.values(), pa.string())})
+
+
+def _statements(star: Star) -> list[str]:
+    macros = [f"CREATE MACRO {head} AS {body}" for head, body in MACROS.values()]
+    return [*comments(star), *views(), *macros]

@@ -1,0 +1,30 @@
+"""Comments for a database: what each table, column and view is, as statements that DuckDB and PostgreSQL both read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evalframe.publish.recomputed import VIEWS
+from evalframe.publish.star import Star
+from evalframe.relations.plan import literal, quoted
+
+INFO = "export_info"
+
+
+def comments(star: Star) -> Iterator[str]:
+    """COMMENT ON statements; a measure's comment ends with what may be done with it."""
+    for table, definition in star.definitions.items():
+        yield f"COMMENT ON TABLE {quoted(table)} IS {literal(definition)}"
+    for row in star.tables["data_dictionary"].to_pylist():
+        text = row["description"]
+        if row["additivity"]:
+            text += f" [{row['additivity']}: {row['additivity_meaning']}]"
+        column = f"{quoted(row['table_name'])}.{quoted(row['column_name'])}"
+        yield f"COMMENT ON COLUMN {column} IS {literal(text)}"
+
+
+def views() -> Iterator[str]:
+    """CREATE VIEW statements of what recomputes ratios, each with its comment."""
+    for name, (definition, query) in VIEWS.items():
+        yield f"CREATE VIEW {quoted(name)} AS {query}"
+        yield f"COMMENT ON VIEW {quoted(name)} IS {literal(definition)}"

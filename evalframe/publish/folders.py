@@ -1,0 +1,146 @@
+"""A folder of Parquet or CSV files, one per table, with a manifest that says what they hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalframe.errors import InputError
+from evalframe.publish.recomputed import VIEWS
+from evalframe.publish.star import Star
+from evalframe.publish.targets import Outcome, other_content
+
+MANIFEST = "manifest.json"
+FORMULA = r"^('*[=+\-@\t\r\n＝＋－＠])"
+"""Text that a spreadsheet would run, or that is one apostrophe away from it; the wide forms count in some locales."""
+
+
+@dataclass(frozen=True)
+class _Folder(ABC):
+    """One file per table. A folder that no export wrote is never replaced."""
+
+    path: Path
+    kind: ClassVar[str]
+    note: ClassVar[str] = ""
+
+    @property
+    def shown(self) -> str:
+        """How `--to` names it."""
+        return f"{self.kind}:{self.path}"
+
+    @abstractmethod
+    def _write(self, table: pa.Table, path: Path, descriptions: dict[str, str]) -> None: ...
+
+    def write(self, star: Star, *, force: bool) -> Outcome:
+        """Write beside, then rename."""
+        manifest = self._manifest(star)
+        if self.path.exists() and not self._is_free():
+            found = _read_manifest(self.path)
+            if found == manifest:
+                return "unchanged"
+            if found is None or not force:
+                raise other_content(f"the folder {self.path.name}", str(self.path), ours=found is not None)
+        beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
+        try:
+            beside.mkdir(parents=True)
+            self._fill(beside, star, manifest)
+            _swap(beside, self.path)
+        except OSError as error:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise _unwritable(self.path, error) from error
+        return "written"
+
+    def _is_free(self) -> bool:
+        return self.path.is_dir() and not any(self.path.iterdir())
+
+    def _manifest(self, star: Star) -> dict[str, object]:
+        rows = {name: table.num_rows for name, table in star.tables.items()}
+        note = {"note": self.note} if self.note else {}
+        return {**star.info(), "format": self.kind, "tables": rows, **note}
+
+    def _fill(self, folder: Path, star: Star, manifest: dict[str, object]) -> None:
+        columns = star.tables["data_dictionary"].to_pylist()
+        for name, table in star.tables.items():
+            said = {row["column_name"]: row["description"] for row in columns if row["table_name"] == name}
+            self._write(table, folder / f"{name}.{self.kind}", said)
+        views = "\n".join(f"-- {said}\nCREATE VIEW {name} AS{query};\n" for name, (said, query) in VIEWS.items())
+        (folder / "recomputed.sql").write_text(views, encoding="utf-8")
+        text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
+        (folder / MANIFEST).write_text(text, encoding="utf-8")
+        for path in folder.iterdir():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+
+
+class Parquet(_Folder):
+    """Parquet files, each column with its meaning in the field's metadata."""
+
+    kind = "parquet"
+
+    def _write(self, table: pa.Table, path: Path, descriptions: dict[str, str]) -> None:
+        import pyarrow.parquet as pq
+
+        described = [
+            field.with_metadata({"description": descriptions[field.name]}) if field.name in descriptions else field
+            for field in table.schema
+        ]
+        pq.write_table(table.cast(pa.schema(described)), path, compression="zstd")
+
+
+class Csv(_Folder):
+    """CSV files that a spreadsheet may open: no cell is a formula."""
+
+    kind = "csv"
+    note = (
+        "A text cell whose first character after any apostrophes starts a formula carries one apostrophe more in front;"
+        " empty text is quoted and null is not."
+    )
+
+    def _write(self, table: pa.Table, path: Path, descriptions: dict[str, str]) -> None:
+        from pyarrow import csv
+
+        safe = [formula_safe(column) if pa.types.is_string(column.type) else column for column in table.columns]
+        csv.write_csv(pa.table(safe, names=table.column_names), path)
+
+
+def formula_safe(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text cells with an apostrophe in front of what a spreadsheet would run; taking one away gives the text back."""
+    return pc.replace_substring_regex(column, FORMULA, r"'\1")
+
+
+def _read_manifest(folder: Path) -> dict[str, object] | None:
+    try:
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.get("producer") == "evalframe" else None
+
+
+def _swap(beside: Path, path: Path) -> None:
+    """Put the finished folder in place; the one it replaces is whole until then."""
+    if not path.exists() or not any(path.iterdir()):
+        os.replace(beside, path)
+        return
+    old = path.with_name(f".{path.name}.{secrets.token_hex(4)}.old")
+    os.replace(path, old)
+    os.replace(beside, path)
+    shutil.rmtree(old)
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"cannot write {path.name}",
+        expected="a folder that can be written, with room",
+        found=error.strerror or str(error),
+        where=str(path),
+        hint="name another --to",
+    )

@@ -1,0 +1,62 @@
+"""Where an export goes: `FILE.duckdb`, `parquet:DIR`, `csv:DIR` or `postgresql://...`, and what all of them promise.
+
+The same content again is a no-op. Another content is refused without `force`. What is half written is never seen:
+files and folders are written beside and renamed, a database is written in one transaction.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Protocol
+
+from evalframe.errors import StoreConflict, UsageError
+from evalframe.publish.star import Star
+
+Outcome = Literal["written", "unchanged"]
+EXPECTED = "FILE.duckdb, parquet:DIR, csv:DIR or postgresql://USER@HOST/DATABASE"
+
+
+class Target(Protocol):
+    """One place to export to."""
+
+    @property
+    def shown(self) -> str:
+        """The place as it may be printed: without a password."""
+
+    def write(self, star: Star, *, force: bool) -> Outcome:
+        """Put the star schema there. Raises StoreConflict where something else is and `force` does not help."""
+
+
+def target(text: str) -> Target:
+    """The target that `--to` names; UsageError for any other text."""
+    kind, sign, place = text.partition(":")
+    if kind in ("postgresql", "postgres") and place.startswith("//"):
+        from evalframe.publish.postgresql import Postgresql
+
+        return Postgresql(text)
+    if sign and place and kind in ("parquet", "csv"):
+        from evalframe.publish.folders import Csv, Parquet
+
+        return Parquet(Path(place)) if kind == "parquet" else Csv(Path(place))
+    if text.endswith(".duckdb") and Path(text).stem:
+        from evalframe.publish.database import Database
+
+        return Database(Path(text))
+    raise UsageError(
+        "there is no such place to export to",
+        expected=EXPECTED,
+        found=repr(kind if place.startswith("//") else text),
+        where="--to",
+        hint="evalframe export --store DIR --to results.duckdb",
+    )
+
+
+def other_content(what: str, where: str, *, ours: bool) -> StoreConflict:
+    """The refusal to write over something else; only an export of ours may be replaced with --force."""
+    return StoreConflict(
+        f"{what} holds something else" if not ours else f"{what} holds another export",
+        expected="a new place, or the same export again",
+        found="other content" if ours else "content that no export has written",
+        where=where,
+        hint="name another --to, or add --force" if ours else "name another --to",
+    )

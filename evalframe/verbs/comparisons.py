@@ -1,0 +1,85 @@
+"""The comparisons that an export or a report carries where nobody names the runs: each run with the first of its kind.
+
+Of one kind are runs of one protocol over one evaluation set. What is not compared is said, never dropped in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalframe.errors import NotComparable
+from evalframe.protocols import protocol as protocol_of
+from evalframe.relations import catalogue
+from evalframe.verbs.compare import Comparison, compare
+
+if TYPE_CHECKING:
+    from evalframe.store import Store
+
+REPLICATES = 10_000
+GROUPS, CANDIDATES = 6, 12
+"""Beyond so many kinds, and runs of one kind, nobody reads them all on one page and resampling takes long."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Comparisons, and in words what was left out."""
+
+    comparisons: tuple[Comparison, ...]
+    left_out: tuple[str, ...]
+
+
+def comparisons(
+    store: Store,
+    baseline: str | None = None,
+    candidates: Sequence[str] = (),
+    *,
+    protocol: str | None = None,
+    replicates: int = REPLICATES,
+) -> Compared:
+    """Those asked for, or else each kind's runs with its oldest one.
+
+    With a baseline and no candidates: all runs that share a kind with it.
+    """
+    if baseline is not None and candidates:
+        return Compared((compare(store, baseline, candidates, protocol=protocol, replicates=replicates),), ())
+    kinds = _kinds(store, protocol)
+    if baseline is not None:
+        kinds = [(label, _first(baseline, runs)) for label, runs in kinds if baseline in runs]
+    made, left = [], []
+    kinds = [(label, runs) for label, runs in kinds if len(runs) > 1]
+    for label, (first, *others) in kinds[:GROUPS]:
+        try:
+            made.append(compare(store, first, others[:CANDIDATES], protocol=label, replicates=replicates))
+        except NotComparable as refused:
+            left.append(f"{label}: {first} and {len(others)} more: {refused.what}")
+        if beyond := others[CANDIDATES:]:
+            left.append(f"{label}: {len(beyond)} more runs over the same data as {first} were not compared")
+    if len(kinds) > GROUPS:
+        left.append(f"{len(kinds) - GROUPS} more evaluation sets with several runs were not compared")
+    return Compared(tuple(made), tuple(left))
+
+
+def _first(baseline: str, runs: Sequence[str]) -> list[str]:
+    return [baseline, *(run for run in runs if run != baseline)]
+
+
+def _kinds(store: Store, protocol: str | None) -> list[tuple[str, list[str]]]:
+    """(protocol label, its runs over one evaluation set, oldest first), those with most runs first."""
+    values = store.read(
+        "metric_values", columns=["run_id", "protocol", "protocol_fingerprint", "metric", "data_digest"]
+    ).to_pylist()
+    order = {run: place for place, run in enumerate(store.run_ids())}
+    known = catalogue()
+    kinds: dict[tuple[str, str], set[str]] = {}
+    for label in sorted({row["protocol"] for row in values if row["protocol"]}):
+        rules = protocol_of(label)
+        if protocol is not None and protocol not in (rules.label, rules.name):
+            continue
+        primary = known[rules.primary[0]].published
+        for row in values:
+            if row["protocol"] == label and row["metric"] == primary and row["data_digest"]:
+                kinds.setdefault((label, row["data_digest"]), set()).add(row["run_id"])
+    found = [(label, sorted(runs, key=order.__getitem__)) for (label, _), runs in kinds.items()]
+    return sorted(found, key=lambda kind: (-len(kind[1]), kind[0], order[kind[1][0]]))
