@@ -19,7 +19,7 @@ def checked_name(name: str, where: str) -> str:
             expected="a name without / or \\, that does not start with a dot",
             found=repr(name),
             where=where,
-            hint="--sessions Session_3 Session_2 Session_1",
+            hint="evalframe floor evaluate ... --sessions Session_3 Session_2 Session_1",
         )
     return name
 

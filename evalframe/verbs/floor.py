@@ -170,9 +170,10 @@ def evaluate(
             expected=" or ".join(TIMINGS),
             found=decision_timing,
             where="--decision-timing",
-            hint=f"--decision-timing {PRE}",
+            hint=f"evalframe floor evaluate ... --decision-timing {PRE}",
         )
     protocol = by_timing(decision_timing)
+    _refuse_derived(settings or {})
     given = {"midturn_pause_max_seconds": midturn_pause_max_seconds, "row_seconds": row_seconds}
     chosen = protocol.settings({**{k: v for k, v in given.items() if v is not None}, **(settings or {})})
     for name in given:
@@ -229,6 +230,19 @@ def evaluate(
     return result
 
 
+def _refuse_derived(settings: Mapping[str, str]) -> None:
+    """Who calibrates follows from the sessions that are read; a setting that says otherwise would be a false label."""
+    for name in ("calibration_mode", "calibration_sessions"):
+        if name in settings:
+            raise UsageError(
+                f"{name} follows from the calibration options",
+                expected="--calibration-sessions, --cross-fit or --allow-in-sample-test-thresholds",
+                found=f"{name}={settings[name]}",
+                where="--set",
+                hint="evalframe floor evaluate ... --calibration-sessions Session_12",
+            )
+
+
 def _run_ids(names: Collection[str], prefix: str | None, run_id: str | None) -> dict[str, str]:
     """The id in a store of each named run: its name, below `prefix` if there is one."""
     if run_id is not None:
@@ -238,7 +252,7 @@ def _run_ids(names: Collection[str], prefix: str | None, run_id: str | None) -> 
                 expected="one --run and no --run-prefix",
                 found=f"{len(names)} runs" + (f" and prefix {prefix}" if prefix else ""),
                 where="--run-id",
-                hint="--run-prefix P  # run ids become P/NAME",
+                hint="evalframe floor evaluate ... --run-prefix P  # run ids become P/NAME",
             )
         return dict.fromkeys(names, run_id)
     return {name: f"{prefix}/{name}" if prefix else name for name in names}

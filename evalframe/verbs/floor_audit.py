@@ -130,7 +130,7 @@ def audit_sheet(
             expected="--events 1 or more",
             found=str(events),
             where="--events",
-            hint="--events 30",
+            hint="evalframe floor audit-sheet ... --events 30",
         )
     source = _Stored(Store.open(store), run, by_timing(decision_timing).label)
     found = source.candidates()

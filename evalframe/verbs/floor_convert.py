@@ -80,7 +80,7 @@ def rasterize(
             expected=" or ".join(RULES),
             found=rule,
             where="--rule",
-            hint=f"--rule {RULES[0]}",
+            hint=f"evalframe floor rasterize ... --rule {RULES[0]}",
         )
     settings = PRE_BOUNDARY.settings({"row_seconds": row_seconds})
     row_us = microseconds(settings["row_seconds"], "--row-seconds")
@@ -131,7 +131,7 @@ def _raster(speech: Speech, wearer: str, row_us: int, rule: Rule) -> Raster:
             expected=", ".join(speakers) or "one or more turns",
             found=wearer,
             where="--wearer",
-            hint=f"--wearer {MOST_SPEECH}",
+            hint=f"evalframe floor rasterize ... --wearer {MOST_SPEECH}",
         )
     n_rows = max(turn.end for turn in speech.turns) // row_us
     if n_rows > MOST_ROWS:

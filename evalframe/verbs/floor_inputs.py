@@ -75,7 +75,7 @@ def folders_of(runs: Mapping[str, Path], calibration_runs: Mapping[str, Path] | 
             expected="one or more --run NAME=DIR",
             found="none",
             where="--run",
-            hint="--run baseline=DIR --run candidate=DIR",
+            hint="evalframe floor evaluate ... --run baseline=DIR --run candidate=DIR",
         )
     if calibration_runs and set(calibration_runs) != set(runs):
         raise RunNamesDiffer(
@@ -83,7 +83,9 @@ def folders_of(runs: Mapping[str, Path], calibration_runs: Mapping[str, Path] | 
             expected=", ".join(sorted(runs)),
             found=", ".join(sorted(calibration_runs)),
             where="--calibration-run",
-            hint=" ".join(f"--calibration-run {name}=DIR" for name in sorted(runs)),
+            hint=" ".join(
+                ["evalframe floor evaluate ...", *(f"--calibration-run {name}=DIR" for name in sorted(runs))]
+            ),
         )
     return {name: Folders(path, (calibration_runs or {}).get(name)) for name, path in runs.items()}
 
@@ -107,7 +109,7 @@ def calibration_of(
             expected="one or more session names",
             found="none",
             where="--sessions",
-            hint="--sessions Session_3 Session_2 Session_1",
+            hint="evalframe floor evaluate ... --sessions Session_3 Session_2 Session_1",
         )
     official = official_sessions(settings["official_test_sessions"])
     given = [
@@ -208,5 +210,5 @@ def _exclusive(option: str, others: Sequence[str]) -> UsageError:
         expected=f"{option} alone, or {' and '.join(others)} without it",
         found=f"{option} {' '.join(others)}",
         where=option,
-        hint=f"leave out {others[0]}",
+        hint=f"evalframe floor evaluate ... {option}  # without {others[0]}",
     )

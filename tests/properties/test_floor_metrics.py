@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -254,3 +255,38 @@ def test_strata_names_are_those_of_the_contract() -> None:
     from evalframe.contracts import contract
 
     assert contract("floor_addressee").column("stratum").allowed == STRATA
+
+
+def test_runs_and_data_sets_side_by_side_do_not_mix() -> None:
+    """Two data sets with equal session names and two runs on one of them, in one plan: each run as if alone."""
+    protocol = by_timing("pre-boundary")
+    wanted = (*protocol.metrics, *protocol.stored, protocol.items)
+    chosen = plan(catalogue(), wanted, parameters=protocol.settings())
+    names = [f"s{i:02d}" for i in range(24)]
+    worlds = {}
+    for run_id, labels_seed, scores_seed, annotated in (("a", 1, 1, True), ("b", 1, 2, True), ("c", 3, 3, False)):
+        labels, scores = (np.random.default_rng(seed) for seed in (labels_seed, scores_seed))
+        sessions = [random_session(labels, name, annotated) for name in names]
+        sessions = [replace(s, pred=(scores.integers(0, 50, (len(s.target), 10)) / 49).tolist()) for s in sessions]
+        worlds[run_id] = world_tables(sessions, [(names[:14], names[14:])], RECALLS, run_id)
+
+    def answers(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
+        with DuckDB(threads=2) as engine:
+            for name, table in tables.items():
+                engine.bind(name, table)
+            return engine.evaluate(chosen)
+
+    by_dataset = ("floor_activity", "floor_segments", "floor_addressee")
+    together = answers(
+        {
+            # b is on the data set of a, which is stored once for both.
+            name: pa.concat_tables([worlds[r][name] for r in "abc" if not (name in by_dataset and r == "b")])
+            for name in worlds["a"]
+        }
+    )
+    for run_id, tables in worlds.items():
+        alone = answers(tables)
+        for name in wanted:
+            mine = together[name].filter([r == run_id for r in together[name]["run_id"].to_pylist()])
+            assert mine.num_rows == alone[name].num_rows
+            assert sorted(map(repr, mine.to_pylist())) == sorted(map(repr, alone[name].to_pylist())), name

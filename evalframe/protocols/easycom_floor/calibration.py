@@ -16,6 +16,12 @@ Mode = Literal["calibrated", "cross_fitted", "in_sample"]
 IN_SAMPLE_TAINT = "in_sample_thresholds"
 """Why results in mode `in_sample` are not results: thresholds were chosen on the sessions they are reported on."""
 
+_HINT = (
+    "evalframe floor evaluate ... --calibration-sessions Session_12"
+    "  (exploratory only: --allow-in-sample-test-thresholds)"
+)
+_FOLDS_HINT = "echo 'folds: [{evaluate: [Session_4], calibrate: [Session_5, Session_6]}]' > folds.yaml"
+
 
 @dataclass(frozen=True, slots=True)
 class Fold:
@@ -69,7 +75,7 @@ def calibrated(sessions: Sequence[str], calibration: Sequence[str], official: Se
             expected="training-side sessions that choose the thresholds",
             found="none",
             where="--calibration-sessions",
-            hint="--calibration-sessions Session_12  (exploratory only: --allow-in-sample-test-thresholds)",
+            hint=_HINT,
         )
     _refuse_leak([s for s in calibration if s in set(sessions)], "outside the evaluated ones")
     _refuse_leak([s for s in calibration if s in set(official)], f"outside the official {', '.join(official)}")
@@ -95,7 +101,7 @@ def cross_fitted(folds: Sequence[Fold], sessions: Sequence[str], official: Seque
                 expected=f"each of {', '.join(sessions)} once under `evaluate`, and no other",
                 found=f"{places.count(session)} times" + ("" if session in sessions else ", and not in --sessions"),
                 where="--cross-fit",
-                hint="folds: [{evaluate: [Session_4], calibrate: [Session_5, Session_6]}, ...]",
+                hint=_FOLDS_HINT,
             )
     for fold in folds:
         if not fold.calibrate:
@@ -104,7 +110,7 @@ def cross_fitted(folds: Sequence[Fold], sessions: Sequence[str], official: Seque
                 expected="one or more sessions under `calibrate`",
                 found="none",
                 where="--cross-fit",
-                hint=f"folds: [{{evaluate: [{', '.join(fold.evaluate)}], calibrate: [Session_12]}}]",
+                hint=_FOLDS_HINT,
             )
         _refuse_leak([s for s in fold.calibrate if s in fold.evaluate], f"outside what fold {fold.name} evaluates")
         _refuse_leak([s for s in fold.calibrate if s in set(official)], f"outside the official {', '.join(official)}")
@@ -123,7 +129,7 @@ def read_folds(path: Path) -> tuple[Fold, ...]:
             expected="YAML in UTF-8",
             found=" ".join(str(error).split()),
             where=str(path),
-            hint="folds: [{evaluate: [Session_4], calibrate: [Session_5, Session_6]}, ...]",
+            hint=_FOLDS_HINT,
         ) from None
     folds = content.get("folds") if isinstance(content, Mapping) and set(content) == {"folds"} else None
     if not isinstance(folds, list) or not folds or not all(_is_fold(fold) for fold in folds):
@@ -132,7 +138,7 @@ def read_folds(path: Path) -> tuple[Fold, ...]:
             expected="folds: [{evaluate: [names], calibrate: [names]}], names as text, each once in its list",
             found=_shortened(content),
             where=str(path),
-            hint="folds: [{evaluate: [Session_4], calibrate: [Session_5, Session_6]}, ...]",
+            hint=_FOLDS_HINT,
         )
     return tuple(
         Fold(str(number), tuple(fold["evaluate"]), tuple(fold["calibrate"])) for number, fold in enumerate(folds, 1)
@@ -151,7 +157,7 @@ def official_sessions(setting: str) -> tuple[str, ...]:
             expected='["Session_1","Session_2","Session_3"]',
             found=setting,
             where="--set official_test_sessions",
-            hint="--set 'official_test_sessions=[\"Session_1\"]'",
+            hint="evalframe floor evaluate ... --set 'official_test_sessions=[\"Session_1\"]'",
         )
     return tuple(names)
 
@@ -182,5 +188,5 @@ def _refuse_leak(leaked: Sequence[str], rule: str) -> None:
             expected=f"calibration sessions {rule}",
             found=", ".join(dict.fromkeys(leaked)),
             where="--calibration-sessions",
-            hint="--calibration-sessions Session_12  (exploratory only: --allow-in-sample-test-thresholds)",
+            hint=_HINT,
         )

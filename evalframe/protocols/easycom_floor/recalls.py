@@ -39,5 +39,9 @@ def read_recalls(texts: Sequence[str]) -> tuple[Recall, ...]:
 
 def _refuse(what: str, expected: str, found: str) -> RecallRefused:
     return RecallRefused(
-        what, expected=expected, found=found, where="--matched-recalls", hint="--matched-recalls 0.7 0.8 0.9"
+        what,
+        expected=expected,
+        found=found,
+        where="--matched-recalls",
+        hint="evalframe floor evaluate ... --matched-recalls 0.7 0.8 0.9",
     )

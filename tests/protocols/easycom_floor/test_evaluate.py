@@ -343,6 +343,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[EvalframeError]]] = {
     "a calibration session with a slash": ({"calibration_sessions": ["a/b"]}, SessionNameRefused),
     "no session": ({"sessions": []}, UsageError),
     "no run": ({"runs": {}}, UsageError),
+    "a false label": ({"settings": {"calibration_mode": "calibrated"}}, UsageError),
     "an unknown timing": ({"decision_timing": "later"}, UsageError),
     "a run id for two runs": ({"run_id": "x"}, UsageError),
     "in sample and calibrated": ({"allow_in_sample_test_thresholds": True}, UsageError),
