@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,18 +23,19 @@ _TYPES = ("choice", "noul", "score")
 
 
 def choice_batches(
-    seed: int, batches: int, rows: int, options: int | None = None, boundaries: bool = True
+    seed: int, batches: int, rows: int, options: int | None = None, boundaries: bool | Literal["half"] = True
 ) -> tuple[list[Batch], Batch]:
     """(`batches` batches of `rows` choice questions, one batch of ten pairs) from `default_rng(seed)`.
 
     Rows mix the three types with 2 to 10 options, or `options` alone; probabilities are Dirichlet's, sharp and flat.
-    The first ten rows of a batch have two options at BOUNDARIES. Five pairs change the right option, five do not.
+    The first ten rows of a batch (`half`: of every other one) have two options at BOUNDARIES. Five pairs change the
+    right option, five do not.
     """
     rng = np.random.default_rng(seed)
     made: list[Batch] = []
     for batch in range(batches):
         tenth = (0.95, 0.99)[batch % 2]
-        edges = (*BOUNDARIES, tenth) if boundaries else ()
+        edges = (*BOUNDARIES, tenth) if boundaries is True or (boundaries == "half" and batch % 2) else ()
         right = _SHARES_RIGHT[batch % 3]
         first = [_boundary(rng, f"{batch}/{row}", edge, row, right) for row, edge in enumerate(edges[:rows])]
         others = [_drawn(rng, f"{batch}/{row}", options, right) for row in range(len(first), rows)]

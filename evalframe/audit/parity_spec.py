@@ -11,9 +11,10 @@
       - {metric: accuracy, call: [report, y_true, y_pred], result: [overall, accuracy], tolerance: 1e-9}
 
 kind and the fields that calls may name: `windows` y_true, y_pred, labels; `choices` rows, probabilities, labels,
-confidences, correct; `failures` y_true, y_score. choices takes `options` (a fixed number of them), `boundaries: false`,
-or `file` (JSON rows, one batch) in place of the seeded ones. `declared: {reason, argument, equals}` lets the batches
-differ in which that field holds that value, and no others. Paths are relative to the spec.
+confidences, correct; `failures` y_true, y_score. choices takes `options` (a fixed number of them), `boundaries` (true,
+false or half: probabilities of 0, 1 and decimal edges), or `file` (JSON rows, one batch) in place of the seeded ones.
+`declared: {reason, argument, equals}` lets the batches differ in which that field holds that value, and no others.
+Paths are relative to the spec.
 """
 
 from __future__ import annotations
@@ -70,6 +71,14 @@ def read_spec(path: Path) -> Spec:
     comparisons = tuple(
         _comparison(entry, named, batches[0], path) for entry in _list(content["compare"], path, "compare")
     )
+    for each in comparisons:
+        if each.declared is not None and all(each.declared.covers(batch) for batch in batches):
+            _refuse(
+                path,
+                "declared",
+                "a batch that may not differ",
+                f"{each.declared.argument} is {each.declared.equals} in all",
+            )
     pins = pins_of(content["reference"], str(path))
     pinned = {name for pin in pins for name in pin.functions}
     if stray := sorted({each.call.function for each in comparisons} - pinned):
@@ -106,7 +115,9 @@ def _batches(inputs: Any, path: Path) -> tuple[list[Batch], str]:
     if kind == "failures":
         return failure_batches(seed, batches, rows), told
     options = inputs.get("options")
-    edges = bool(inputs.get("boundaries", True))
+    edges = inputs.get("boundaries", True)
+    if edges not in (True, False, "half"):
+        _refuse(path, "inputs.boundaries", "true, false or half", repr(edges))
     return choice_batches(seed, batches, rows, options, edges)[0], f"{told}, {options or '2 to 10'} options"
 
 

@@ -73,7 +73,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
     modules = _modules(request["imports"])
-    versions = {name: str(getattr(module, "__version__", "")) for name, module in modules.items()}
+    packages = {name.partition(".")[0] for name in modules} - {"math"}
+    versions = {name: str(getattr(sys.modules[name], "__version__", "")) for name in sorted(packages)}
     space = _namespace(request, modules)
     defined = compile("\n\n".join(request["functions"]), "<reference>", "exec")
     groups = [(group["calls"], [json.dumps(batch) for batch in group["batches"]]) for group in request["groups"]]

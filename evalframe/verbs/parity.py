@@ -120,6 +120,10 @@ def scope(parity: Parity) -> dict[str, list[str]]:
                 f"{finding.metric}: {finding.n_compared} values of {finding.function} compared, "
                 f"{finding.n_undefined} undefined on both sides, {finding.n_mismatched} mismatches"
             )
+        if finding.declared is not None:
+            known = finding.declared
+            met = f"{known['differing']} of {known['batches']} batches differ, by up to {known['largest_difference']}"
+            shown.append(f"{finding.metric}: declared difference ({known['reason']}): {met}")
     compared = set(parity.metrics)
     uncompared = [name for name in parity.protocol.metrics if name not in compared]
     if uncompared:

@@ -159,7 +159,7 @@ HOSTILE = {
     "allocates ten gigabytes": ("    np.ones(10 * 2**30, np.uint8)", "memory"),
     "allocates ten gigabytes of text": ("    'x' * (10 * 2**30)", "memory"),
     "gives back what is no number": ("    return lambda: 0", "gives back a function"),
-    "calls what is not pinned": ("    return helper(confidences)", "helper"),
+    "calls what is not pinned": ("    return another(confidences)", "another"),
 }
 
 
@@ -190,7 +190,7 @@ def test_module_code_never_runs(root: Path) -> None:
         root,
         "kev/evaluate.py",
         'raise RuntimeError("the module was run")',
-        f"open({str(mark)!r}, 'w').close()\n\n\ndef helper():\n    pass\n",
+        f"open({str(mark)!r}, 'w').close()\n\n\ndef another():\n    pass\n",
     )
     fresh = json.loads(pins(root).read_text(encoding="utf-8"))
     only = root / "only.json"
