@@ -79,10 +79,10 @@ def scores(truth: np.ndarray, guess: np.ndarray, classes: int) -> dict[str, floa
     return {name: float(metric(windows, classes) or 0) for name, metric in METRICS.items()}
 
 
-def release(folder: Path, models: int = 36, windows: int = 97) -> Release:
+def release(folder: Path, models: int = 36, windows: int = 97, seeds: int = 0) -> Release:
     """`models` models of 2 methods on 2 data sets; class `row` never occurs in fold 0, nor is it predicted there."""
     made = Release(folder)
-    combinations = product(("random", "evolution"), ("ADL-Wrist", "PPG"), range(3), range(-(-models // 12)))
+    combinations = product(("random", "evolution"), ("ADL-Wrist", "PPG"), range(3), range(seeds or -(-models // 12)))
     for number, (method, dataset, fold, seed) in enumerate(combinations):
         if number == models:
             break
