@@ -108,7 +108,10 @@ def _elements(file: IO[str], path: Path, row_limit: int) -> Iterator[dict[str, A
 
 
 def _element(window: _Window, path: Path, row: int, row_limit: int) -> dict[str, Any]:
-    if window.next_sign(row) != "{":
+    sign = window.next_sign(row)
+    if sign in ("", ",", "]"):
+        _refuse_text(path, row, f"{sign or 'the end of the file'!r} instead of a row")
+    if sign != "{":
         _object_only(None, path, row)
     while True:
         try:
