@@ -36,22 +36,17 @@ class Clustering:
 
 
 def clustering(
-    reader: Reader, protocol: Protocol, column: str, metrics: Sequence[str], sides: Sequence[Side]
+    reader: Reader, protocol: Protocol, column: str, states: Sequence[str], sides: Sequence[Side]
 ) -> Clustering:
     """New clusters from `column` of the facts that carry clusters, of a table that says more about the same rows, or of
     any relation that tells it for each cluster of the protocol. A null keeps the cluster as it was.
 
     Raises UsageError where no row tells the column, or where one cluster would be in two.
     """
-    closure = reader.catalogue.closure(*metrics)
+    closure = reader.catalogue.closure(*states)
     shapes = {r.name: reader.columns(r.name, sides) for r in closure if r.layer == "fact"}
-    carriers = [name for name, columns in shapes.items() if "cluster_id" in columns]
-    facts = {}
-    for name in carriers:
-        rows = _with_column(reader, name, shapes[name], column, sides)
-        if rows is not None:
-            facts[name] = _replaced(rows, column, shapes[name])
-    if carriers and len(facts) == len(carriers):
+    facts = _facts_with(reader, states, shapes, column, sides)
+    if facts is not None:
         return Clustering(facts, {})
     for name, columns in shapes.items():
         key = next((key for key in ("cluster_id", protocol.cluster) if key in columns), None)
@@ -67,6 +62,35 @@ def clustering(
     )
 
 
+def _facts_with(
+    reader: Reader, states: Sequence[str], shapes: Mapping[str, Sequence[str]], column: str, sides: Sequence[Side]
+) -> dict[str, pa.Table] | None:
+    """Facts with the new clusters, on every way from the states down to the tables; None where a way has none.
+
+    What is computed from such a fact has its clusters from there.
+    """
+    found: dict[str, pa.Table] = {}
+
+    def visit(name: str) -> bool:
+        if name in found or name not in reader.catalogue.relations:
+            return name in found
+        if "cluster_id" in shapes.get(name, ()):
+            rows = _with_column(reader, name, shapes[name], column, sides)
+            if rows is not None:
+                found[name] = _replaced(rows, column, shapes[name])
+                return True
+        carriers = [each for each in reader.catalogue[name].inputs if _carries(reader, each, shapes)]
+        return bool(carriers) and all(visit(each) for each in carriers)
+
+    return found if all(visit(state) for state in states) else None
+
+
+def _carries(reader: Reader, name: str, shapes: Mapping[str, Sequence[str]]) -> bool:
+    if name in shapes:
+        return "cluster_id" in shapes[name]
+    return name in reader.catalogue.relations and "cluster_id" in reader.catalogue[name].grain
+
+
 def _with_column(
     reader: Reader, fact: str, columns: Sequence[str], column: str, sides: Sequence[Side]
 ) -> pa.Table | None:
@@ -77,8 +101,10 @@ def _with_column(
     for table in reader.catalogue.tables(fact):
         names = contracts()[table].names if table in contracts() else ()
         if column in names and set(grain) <= set(names):
+            rows = reader.read([fact], sides)[fact]
             values = reader.table(table, [side.run_id for side in sides]).select([*grain, column])
-            return reader.read([fact], sides)[fact].join(values, keys=grain, join_type="left outer")
+            types = pa.schema([*(rows.schema.field(name) for name in grain), values.schema.field(column)])
+            return rows.join(values.cast(types), keys=grain, join_type="left outer")
     return None
 
 
