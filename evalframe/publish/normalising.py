@@ -44,7 +44,9 @@ def _column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if _is_text(kind):
         return pc.replace_substring(column.cast(pa.string()), NUL, SHOWN_NUL)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        numbers = column.cast(pa.float64(), safe=not pa.types.is_decimal(kind))
+        # By way of text: Arrow's own cast of a decimal is not rounded correctly (1.5 became 1.5000000000000002).
+        exact = column.cast(pa.string()) if pa.types.is_decimal(kind) else column
+        numbers = exact.cast(pa.float64())
         return pc.if_else(pc.is_finite(numbers), numbers, pa.scalar(None, pa.float64()))
     if pa.types.is_integer(kind):
         return column.cast(_integer(kind))

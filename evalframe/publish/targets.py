@@ -38,7 +38,7 @@ def target(text: str) -> Target:
         from evalframe.publish.folders import Csv, Parquet
 
         return Parquet(Path(place)) if kind == "parquet" else Csv(Path(place))
-    if text.endswith(".duckdb") and Path(text).stem:
+    if Path(text).suffix == ".duckdb":
         from evalframe.publish.database import Database
 
         return Database(Path(text))

@@ -1,0 +1,131 @@
+"""One store of all four systems, with tainted, undefined, failed and hostile content, that the tests here share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import evalframe
+from evalframe.contracts import contract
+from evalframe.publish.star import Star, star
+from evalframe.relations import catalogue
+from evalframe.store import Store
+from evalframe.verbs import demo_data
+from evalframe.verbs.opened import Store as Opened
+from tests.protocols.robometer_frozen.worlds import target_rows, trace_rows, trajectories
+from tests.publish.postgres import programs, server
+
+HOSTILE = "=cmd|' /C calc'!A0</script><img src=x onerror=alert(1)>\x1b[31m\u202e\"'`${x}\n,;|\\\x00"
+"""A formula, a tag that ends a script, an escape sequence, a direction mark, quotes, separators and a NUL."""
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    """Runs of wisp, kev, floor and robometer; read it only."""
+    folder = tmp_path_factory.mktemp("published")
+    path = folder / "store"
+    _wisp(folder, path)
+    _kev(folder, path)
+    _floor(folder, path)
+    _robometer(folder, path)
+    _recorded(path)
+    return evalframe.open(path)
+
+
+@pytest.fixture(scope="session")
+def whole(store: Opened) -> Star:
+    """The star schema of the store with its comparisons, resampled few times."""
+    compared = store.compare("cnn", ["gru", HOSTILE.replace("\x00", "")], replicates=200)
+    return star(store.folder, catalogue(), [compared.table])
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """URI of a PostgreSQL server of this session's own; skipped only where initdb is not installed."""
+    pytest.importorskip("adbc_driver_postgresql", reason="the extra `postgres` is not installed")
+    binaries = programs()
+    if binaries is None:
+        pytest.skip("initdb is not installed")
+    with server(binaries) as uri:
+        yield uri
+
+
+def _wisp(folder: Path, store: Path) -> None:
+    for run, skill, seed in (("cnn", 0.74, 1), ("gru", 0.79, 2), (HOSTILE.replace("\x00", ""), 0.8, 3)):
+        source = folder / f"{seed}.npz"
+        source.write_bytes(demo_data.windows(skill=skill, seed=seed))
+        tags = {"method": run, "fold": "0", "note": HOSTILE}
+        evalframe.wisp.score(source, store=store, run_id=run, tags=tags)
+    evalframe.wisp.score(folder / "2.npz", store=store, run_id="gru-excluding", settings={"failed": "excluded"})
+    np.savez(
+        folder / "odd.npz",
+        y_true=np.array([0, 1, 1, 0]),
+        y_pred=np.array([0, 1, 0, 0]),
+        participant=np.array(["+1", "@a", HOSTILE.replace("\x00", ""), "-x"]),
+        time=np.arange(4.0),
+        classes=np.array(["=1+1", "</script><b>", "never"]),
+    )
+    evalframe.wisp.score(folder / "odd.npz", store=store, run_id="odd")
+
+
+def _kev(folder: Path, store: Path) -> None:
+    for run, skill, seed in (("base", 0.3, 4), ("tuned", 0.45, 5)):
+        source = folder / f"{run}.jsonl"
+        source.write_bytes(demo_data.questions(skill=skill, seed=seed))
+        evalframe.kev.score(rows=source, store=store, run_id=run, tags={"model": run})
+    rows = [json.loads(line) for line in (folder / "base.jsonl").read_text().splitlines()]
+    (folder / "unlabelled.jsonl").write_text(json.dumps([{**row, "label": None} for row in rows[:3]]))
+    evalframe.kev.score(rows=folder / "unlabelled.jsonl", store=store, run_id="unlabelled")
+
+
+def _floor(folder: Path, store: Path) -> None:
+    """Turns of talk over twelve sessions, forecast with two amounts of noise; a third run bends the protocol."""
+    names = [f"S{number:02d}" for number in range(12)]
+    noise = {"floor-a": 0.25, "floor-b": 0.6}
+    for part in ("target", *(f"{run}/{kind}" for run in noise for kind in ("pred", "valid"))):
+        (folder / part).mkdir(parents=True)
+    rng = np.random.default_rng(7)
+    for name in names:
+        bits = np.cumsum(rng.random((400, 2)) < 0.12, axis=0) % 2
+        np.save(folder / f"target/{name}.npy", np.column_stack([bits.sum(axis=1) == 0, bits]).astype(np.float32))
+        valid = rng.random((400, 10)) > 0.01
+        for run, sigma in noise.items():
+            wearer = np.clip(bits[:, :1] * 0.8 + 0.1 + rng.normal(0, sigma, (400, 10)), 0, 1)
+            np.save(folder / f"{run}/pred/{name}.npy", np.stack([1 - wearer, wearer, wearer / 2], axis=1))
+            np.save(folder / f"{run}/valid/{name}.npy", valid)
+    evaluated = {"sessions": names[:8], "store": store}
+    runs = {run: folder / run for run in noise}
+    evalframe.floor.evaluate(folder / "target", runs=runs, calibration_sessions=names[8:], **evaluated)
+    bent = {"bent": folder / "floor-a"}
+    evalframe.floor.evaluate(folder / "target", runs=bent, allow_in_sample_test_thresholds=True, **evaluated)
+
+
+def _robometer(folder: Path, store: Path) -> None:
+    world = trajectories(3)
+    target_rows(world).write_parquet(folder / "targets.parquet")
+    for run in ("robot-a", "robot-b"):
+        trace_rows(world, run_id=run).write_parquet(folder / f"{run}.parquet")
+        evalframe.robometer.score(
+            folder / f"{run}.parquet", folder / "targets.parquet", protocol="robometer-ind", top_k=2, store=store
+        )
+
+
+def _recorded(store: Path) -> None:
+    """A gate that was not run and an erratum: what no score command writes."""
+    folder = Store.open(store)
+    gate = {
+        "gate_id": "g",
+        "run_id": "cnn",
+        "gate": "checkpoint_loading",
+        "subject": "zeros",
+        "status": "not_run",
+        "decides": True,
+        "reason": f"no checkpoint {HOSTILE}",
+    }
+    target = contract("gate_findings")
+    folder.write_record("gate_findings", "g", pa.Table.from_pylist([gate], schema=target.arrow_schema()), inputs={})
