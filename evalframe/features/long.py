@@ -23,11 +23,10 @@ def features(rows: pl.DataFrame, *, with_target: bool) -> pl.DataFrame:
 
 def _windows(placed: pl.DataFrame) -> pl.DataFrame:
     window = [pl.col("progress").shift(WINDOW - 1 - offset) for offset in range(WINDOW)]
+    spread = points.spread(window)
+    trend = points.window_trend(window, spread)
     whole = placed.select(
-        "trace",
-        "i",
-        points.window_trend(window).alias("window_trend"),
-        points.window_pearson(window).alias("window_pearson"),
+        "trace", "i", trend.alias("window_trend"), points.window_pearson(trend, spread).alias("window_pearson")
     ).filter(pl.col("i") >= WINDOW - 1)
     return whole.group_by("trace", maintain_order=True).agg("window_trend", "window_pearson")
 

@@ -33,12 +33,12 @@ def spread(v: Points) -> pl.Expr:
     return index_spread(len(v)) * total((point - mean) * (point - mean) for point in v)
 
 
-def constant(v: Points) -> pl.Expr:
-    """Whether at least two points have no correlation.
+def constant(v: Points, spread: pl.Expr) -> pl.Expr:
+    """Whether at least two points have no correlation; `spread` is theirs.
 
     Rounding can leave a spread in equal points, and none in points that differ in their last digits only.
     """
-    return reduce(and_, (point == v[0] for point in v[1:])) | (spread(v) == 0)
+    return reduce(and_, (point == v[0] for point in v[1:])) | (spread == 0)
 
 
 def index_spread(k: int) -> float:
@@ -48,7 +48,7 @@ def index_spread(k: int) -> float:
 
 def pearson(v: Points) -> pl.Expr:
     """Correlation of at least two points with their index; null where they are constant."""
-    return pl.when(constant(v)).then(None).otherwise(trend(v) / spread(v).sqrt())
+    return pl.when(constant(v, spread(v))).then(None).otherwise(trend(v) / spread(v).sqrt())
 
 
 def slope(v: Points) -> pl.Expr:
@@ -66,11 +66,11 @@ WINDOW = 5
 """Predictions in a failure window."""
 
 
-def window_trend(v: Points) -> pl.Expr:
+def window_trend(v: Points, spread: pl.Expr) -> pl.Expr:
     """Trend of one window of five; null where it is constant."""
-    return pl.when(constant(v)).then(None).otherwise(trend(v))
+    return pl.when(constant(v, spread)).then(None).otherwise(trend(v))
 
 
-def window_pearson(v: Points) -> pl.Expr:
-    """Correlation of one window of five with time; null where it is constant."""
-    return pearson(v)
+def window_pearson(trend: pl.Expr, spread: pl.Expr) -> pl.Expr:
+    """Correlation of a window with time from its trend and spread; null where the trend is."""
+    return trend / spread.sqrt()

@@ -108,10 +108,10 @@ def _formulas(points: pl.DataFrame, summaries: pl.DataFrame, targets: pl.DataFra
     sized = points.with_columns(n=whole["n"].gather(points["trace"]))
     parts = [_no_traces()]
     for own in (True, False):
-        rows = sized.filter(pl.col("is_own") == own)
+        rows = _where(sized, sized["is_own"] == own)
         rows = _with_targets(rows, targets) if own else rows.with_columns(target=pl.lit(None, pl.Float64))
         for n in rows["n"].drop_nulls().unique():
-            same = rows.filter(pl.col("n") == n)
+            same = _where(rows, (rows["n"] == n).fill_null(False))
             if n <= short.MAX_POINTS:
                 parts.append(short.features(same, n, with_target=own))
             else:
@@ -127,9 +127,17 @@ def _with_targets(own: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
 
 
 def _joined(left: pl.DataFrame, right: pl.DataFrame, on: str) -> pl.DataFrame:
-    """Left join in the order of `left`. Columns marked as sorted join in a thirtieth of the time."""
+    """Left join in the order of `left`, by integers. Most often the two sides have the same rows, side by side."""
+    if left[on].equals(right[on]):
+        return left.hstack(right.drop(on))
+    # Columns marked as sorted join in a thirtieth of the time.
     marked = [side.with_columns(pl.col(on).set_sorted()) if side[on].is_sorted() else side for side in (left, right)]
     return marked[0].join(marked[1], on=on, how="left", maintain_order="left")
+
+
+def _where(rows: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
+    """The rows that are wanted, not copied where all are."""
+    return rows if bool(wanted.all()) else rows.filter(wanted)
 
 
 def _no_traces() -> pl.DataFrame:

@@ -28,7 +28,8 @@ def features(rows: pl.DataFrame, n: int, *, with_target: bool) -> pl.DataFrame:
     ).lazy()
     v = [pl.col(f"v{i}") for i in range(n)]
     t = [pl.col(f"t{i}") for i in range(n)]
-    columns = [*_windows(v), *_kept(v[:-1])]
+    wide, windows = _with_windows(wide, v)
+    columns = [*windows, *_kept(v[:-1])]
     if with_target:
         columns += _errors(v, t)
     if with_target and n > 1:
@@ -43,14 +44,18 @@ def _dot(a: str, b: str, n: int) -> pl.Expr:
     return total(pl.col(f"{a}{i}") * pl.col(f"{b}{i}") for i in range(n)).cast(pl.Int64)
 
 
-def _windows(v: list[pl.Expr]) -> list[pl.Expr]:
-    starts = range(len(v) - WINDOW + 1)
-    windows = [v[i : i + WINDOW] for i in starts]
+def _with_windows(wide: pl.LazyFrame, v: list[pl.Expr]) -> tuple[pl.LazyFrame, list[pl.Expr]]:
+    """The frame with what the two window lists are made of, in steps so that nothing is done twice, and both."""
+    windows = [v[i : i + WINDOW] for i in range(len(v) - WINDOW + 1)]
     if not windows:
-        return [_NO_WINDOWS.alias("window_trend"), _NO_WINDOWS.alias("window_pearson")]
-    return [
-        pl.concat_arr([formula(w) for w in windows]).arr.to_list().alias(name)
-        for name, formula in (("window_trend", points.window_trend), ("window_pearson", points.window_pearson))
+        return wide, [_NO_WINDOWS.alias("window_trend"), _NO_WINDOWS.alias("window_pearson")]
+    spreads, trends = ([pl.col(f"{name}{i}") for i in range(len(windows))] for name in ("spread", "trend"))
+    wide = wide.with_columns(points.spread(w).alias(f"spread{i}") for i, w in enumerate(windows))
+    wide = wide.with_columns(points.window_trend(w, spreads[i]).alias(f"trend{i}") for i, w in enumerate(windows))
+    pearsons = [points.window_pearson(trend, spread) for trend, spread in zip(trends, spreads, strict=True)]
+    return wide, [
+        pl.concat_arr(trends).arr.to_list().alias("window_trend"),
+        pl.concat_arr(pearsons).arr.to_list().alias("window_pearson"),
     ]
 
 

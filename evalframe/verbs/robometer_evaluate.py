@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -26,7 +26,7 @@ from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 from evalframe.verbs.robometer_import import seal_step
 from evalframe.verbs.robometer_output import TARGETS, Output, manifest_text, worker_name
-from evalframe.verbs.robometer_phases import COMMAND, StepRun, Tell, video_of
+from evalframe.verbs.robometer_phases import COMMAND, Progress, StepRun, video_of
 from evalframe.verbs.robometer_steps import Question, check_pools, parquet, question
 
 PROTOCOLS = {"test_ind": "robometer-ind", "test_ood": "robometer-ood"}
@@ -94,14 +94,15 @@ def evaluate(
     store: Path | str | None = None,
     run_id: str | None = None,
     tags: Mapping[str, str] | None = None,
-    tell: Tell = lambda _: None,
+    progress: Progress = lambda what, done, whole: None,
 ) -> Evaluation:
     """Evaluate the checkpoints of `steps` on a split; step 0 is the base model, others are `checkpoint-<step>` folders.
 
     predictor: a factory, or `module:factory` (see `inference.progress`). output: a folder that workers share; a rerun
     goes on after the last finished phase. worker: whose claims these are; take_over takes those of others. settings:
     protocol parameters. store: seal each finished step as run `<run-id>@<step>`. run_id: default
-    `robometer-<split>-<setting>`. tell: told of progress. dry_run: everything but the model, and nothing is written.
+    `robometer-<split>-<setting>`. progress: told what is under way. dry_run: everything but the model; nothing is
+    written.
 
     A trajectory on which the model fails is counted and the phase goes on. Raises InputError and UsageError (exit 2),
     ContractError (exit 4: the data), ManifestDiffers and StepClaimed (exit 4), CheckpointMissing where no wanted step
@@ -116,7 +117,12 @@ def evaluate(
     parameters = chosen.settings(settings)
     root, base = Path(checkpoint_root), Path(base_model)
     checkpoints = {step: _checkpoint(step, root, base) for step in wanted}
-    base_sha256 = folder_sha256(base)
+    model = {
+        "base_model_sha256": folder_sha256(base),
+        "predictor": predictor if isinstance(predictor, str) else _name(factory),
+        "batch_size": batch_size,
+        "device_type": device.partition(":")[0],
+    }
 
     registry = read_registry(Path(task_registry), split)
     n_tasks, per_outcome = int(parameters["tasks"]), int(parameters["rows_per_outcome"])
@@ -126,45 +132,20 @@ def evaluate(
     answerable = sum(bool(prefix_ends(len(row.target))) for row in selection.rows)
     check_pools(dict.fromkeys(selection.tasks, answerable), asked, where=str(dataset))
 
-    shared = {
-        "made_by": COMMAND,
-        "run_id": name,
-        "parameters": dict(parameters),
-        "split": split,
-        "setting": setting,
-        "dataset_id": selection.targets.dataset_id,
-        "dataset_sha256": selection.digest,
-        "task_registry_sha256": registry.sha256,
-        "tasks": list(selection.tasks),
-        "n_trajectories": len(selection.rows),
-        "base_model_sha256": base_sha256,
-        "predictor": predictor if isinstance(predictor, str) else _name(factory),
-        "batch_size": batch_size,
-        "device_type": device.partition(":")[0],
-    }
-    manifest = manifest_text(shared, asked.identity.to_json())
+    manifest = _manifest(asked, selection, setting, model)
     folder = Output(Path(output))
     folder.check(manifest)
-    n_queries = sum(len(prefix_ends(len(row.target))) for row in selection.rows) * len(selection.tasks)
     if dry_run:
         _rehearse(selection, batch_size)
-        outcomes: dict[int, Outcome] = {s: "missing" if path is None else "found" for s, path in checkpoints.items()}
-        return _evaluation(asked, selection, n_queries, checkpoints, outcomes, dry_run=True)
+        found: dict[int, Outcome] = {step: "found" if path else "missing" for step, path in checkpoints.items()}
+        return _evaluation(asked, selection, checkpoints, found, dry_run=True)
 
     present = {step: path for step, path in checkpoints.items() if path is not None}
     if not present:
         raise _none_there(root, wanted)
     missing = [step for step in wanted if step not in present]
-    targets = parquet(selection.targets.table.sort("trajectory_index", "frame_index"), TARGET_COLUMNS)
-    with folder.locked():
-        folder.begin(manifest, {TARGETS: targets})
-        for step in present:
-            folder.step(step).claim(worker, take_over=take_over)
-        folder.record_worker(worker, {"worker": worker, "steps": wanted, "missing": missing})
-    for step in missing:
-        tell(f"step {step}: there is no {root / f'checkpoint-{step}'} with config.json")
-
-    outcomes = dict.fromkeys(missing, "missing")
+    _begin(folder, manifest, selection, worker, present, missing, take_over=take_over)
+    outcomes: dict[int, Outcome] = dict.fromkeys(missing, "missing")
     opened = None if store is None else Store.open(store, create=True)
     repository = None if robometer_repo is None else Path(robometer_repo)
     for step, path in present.items():
@@ -175,16 +156,53 @@ def evaluate(
             outcomes[step] = "finished before" if place.finished else "evaluated"
             if not place.finished:
                 place.begin(folder_sha256(path))
-                StepRun(asked, selection, place, _Loader(factory, path, device, repository), batch_size, tell).run()
+                StepRun(asked, selection, place, _Loader(factory, path, device, repository), batch_size, progress).run()
             if opened is not None:
                 seal_step(opened, asked, place, tags=tags or {}, setting=setting)
-    return _evaluation(asked, selection, n_queries, checkpoints, outcomes, dry_run=False)
+    return _evaluation(asked, selection, checkpoints, outcomes, dry_run=False)
+
+
+def _manifest(asked: Question, selection: Selection, setting: str, model: Mapping[str, object]) -> str:
+    """What all workers of an output folder share."""
+    shared = {
+        "made_by": COMMAND,
+        "run_id": asked.run_id,
+        "parameters": dict(asked.identity.parameters),
+        "split": selection.registry.split,
+        "setting": setting,
+        "dataset_id": selection.targets.dataset_id,
+        "dataset_sha256": selection.digest,
+        "task_registry_sha256": selection.registry.sha256,
+        "tasks": list(selection.tasks),
+        "n_trajectories": len(selection.rows),
+        **model,
+    }
+    return manifest_text(shared, asked.identity.to_json())
+
+
+def _begin(
+    folder: Output,
+    manifest: str,
+    selection: Selection,
+    worker: str,
+    present: Iterable[int],
+    missing: Sequence[int],
+    *,
+    take_over: bool,
+) -> None:
+    """Write or find what workers share, and claim the steps."""
+    targets = parquet(selection.targets.table.sort("trajectory_index", "frame_index"), TARGET_COLUMNS)
+    with folder.locked():
+        folder.begin(manifest, {TARGETS: targets})
+        for step in present:
+            folder.step(step).claim(worker, take_over=take_over)
+        body = {"worker": worker, "steps": sorted([*present, *missing]), "missing": list(missing)}
+        folder.record_worker(worker, body)
 
 
 def _evaluation(
     asked: Question,
     selection: Selection,
-    n_queries: int,
     checkpoints: Mapping[int, Path | None],
     outcomes: Mapping[int, Outcome],
     *,
@@ -194,6 +212,7 @@ def _evaluation(
         {"step": step, "outcome": outcomes[step], "checkpoint": None if path is None else str(path)}
         for step, path in checkpoints.items()
     ]
+    n_queries = sum(len(prefix_ends(len(row.target))) for row in selection.rows) * len(selection.tasks)
     return Evaluation(pa.Table.from_pylist(rows, _SCHEMA), asked, selection, n_queries, dry_run)
 
 

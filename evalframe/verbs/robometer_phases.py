@@ -36,7 +36,8 @@ _SCHEMA = {
     "error": pl.String,
 }
 
-Tell = Callable[[str], None]
+Progress = Callable[[str, int, int], None]
+"""Told what is under way, how much of it is done, and how much there is."""
 
 
 def video_of(row: Row) -> Video:
@@ -53,7 +54,7 @@ class StepRun:
     step: Step
     load: Callable[[], Predictor]
     batch_size: int
-    tell: Tell
+    progress: Progress
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -106,11 +107,19 @@ class StepRun:
             path = self.step.parts / f"{phase}-{number:06d}.parquet"
             if not path.is_file():
                 found = answers(self._predictor, [video_of(row) for row in rows], tasks_of, self.batch_size)
-                self.step.write(f"{self.step.parts.name}/{path.name}", parquet(_frame(found), list(_SCHEMA)))
-                done = min((number + 1) * PART, len(self.selection.rows))
-                self.tell(f"step {self.step.step} {phase}: {done} of {len(self.selection.rows)} trajectories")
+                told = self._told(found, phase, number * PART)
+                self.step.write(f"{self.step.parts.name}/{path.name}", parquet(_frame(told), list(_SCHEMA)))
             files.append(path)
         return pl.concat([pl.read_parquet(path) for path in files])
+
+    def _told(self, found: Iterator[Answer], phase: str, done: int) -> Iterator[Answer]:
+        """The answers, with progress told by trajectory."""
+        last = None
+        for answer in found:
+            if answer.trajectory_id != last:
+                self.progress(f"step {self.step.step}, {phase}, trajectories", done, len(self.selection.rows))
+                last, done = answer.trajectory_id, done + 1
+            yield answer
 
     def _file(self, rows: pl.DataFrame) -> bytes:
         named = rows.with_columns(run_id=pl.lit(self.asked.run_id), step=pl.lit(self.step.step, pl.Int64)).sort(
@@ -132,7 +141,6 @@ class StepRun:
 
     def _write(self, phase: str, body: dict[str, object]) -> None:
         self.step.write(f"{phase}.json", self.asked.json(COMMAND, body))
-        self.tell(f"step {self.step.step} {phase}: done")
 
 
 def read_step_traces(path: Path, targets: source.Targets, step: int) -> pl.DataFrame:
