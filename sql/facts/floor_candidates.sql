@@ -18,8 +18,10 @@ followed AS (
     SELECT
         recording, row, wearer, wearer_changes, others, others_change,
         (SELECT value FROM protocol_parameters WHERE name = 'decision_timing') = 'pre-boundary' AS decided_before,
-        lead(CASE WHEN others_change THEN row END IGNORE NULLS) OVER (PARTITION BY recording ORDER BY row) AS next_others,
-        lead(CASE WHEN wearer_changes THEN row END IGNORE NULLS) OVER (PARTITION BY recording ORDER BY row) AS next_wearer
+        lead(CASE WHEN others_change THEN row END IGNORE NULLS) OVER (PARTITION BY recording ORDER BY row)
+            AS next_others,
+        lead(CASE WHEN wearer_changes THEN row END IGNORE NULLS) OVER (PARTITION BY recording ORDER BY row)
+            AS next_wearer
     FROM floor_changes
 ),
 decided AS (

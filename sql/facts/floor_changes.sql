@@ -6,8 +6,8 @@ inputs: [floor_activity, floor_recordings]
 grain: [recording, row]
 parameters: []
 definition: >-
-  The rows at which the wearer or the others start or stop, with the state they change to. The first row of a recording
-  changes nothing: what came before it was not recorded.
+  The rows at which the wearer or the others start or stop, with the state they change to. The first row of a
+  recording changes nothing: what came before it was not recorded.
 --- */
 WITH
 -- 60 rows to a word, a bit each: to compare every row with the one before it, only words need to be put in order.

@@ -7,11 +7,11 @@ grain: [run_id, fold, role, session_index, kind, boundary_row, horizon_steps]
 parameters: [decision_timing]
 definition: >-
   Each candidate at each horizon is exactly one of, in this order: censored (no outcome, no competing boundary within
-  the horizon, and the horizon runs past the recording), empty_window (the competing boundary is the next row), invalid
-  (a forecast on its path is not valid) or scored. Outcome: the wearer's transition comes within the horizon and before
-  the competing boundary. The path is every forecast made at the decision row for the rows up to the horizon, the
-  competing boundary and the end of the recording; it does not stop at the outcome. Score: the largest wearer
-  probability on the path (response), or 1 minus the smallest (yield).
+  the horizon, and the horizon runs past the recording), empty_window (the competing boundary is the next row),
+  invalid (a forecast on its path is not valid) or scored. Outcome: the wearer's transition comes within the horizon
+  and before the competing boundary. The path is every forecast made at the decision row for the rows up to the
+  horizon, the competing boundary and the end of the recording; it does not stop at the outcome. Score: the largest
+  wearer probability on the path (response), or 1 minus the smallest (yield).
 not: A ranking score, not a calibrated probability of the event.
 source: EasyCom floor events, "Event attribution"
 --- */

@@ -19,7 +19,8 @@ timed AS (
     SELECT
         horizon_steps,
         horizon_steps * CAST(
-            CAST((SELECT value FROM protocol_parameters WHERE name = 'row_seconds') AS DECIMAL(18, 6)) * 1000000 AS BIGINT
+            CAST((SELECT value FROM protocol_parameters WHERE name = 'row_seconds') AS DECIMAL(18, 6))
+            * 1000000 AS BIGINT
         ) AS microseconds
     FROM steps
 )

@@ -7,8 +7,8 @@ grain: [run_id, item_id]
 parameters: []
 definition: >-
   Every candidate of the evaluated sessions with what its label is made of (competing boundary, transition of the
-  wearer, last row of the recording), and every evaluated recording with its length and the digest of its rows, so that
-  other labels or another segment map are another evaluation set.
+  wearer, last row of the recording), and every evaluated recording with its length and the digest of its rows, so
+  that other labels or another segment map are another evaluation set.
 not: Says nothing about forecasts; invalid ones are excluded later and counted.
 --- */
 SELECT

@@ -24,7 +24,8 @@ resumed AS (
         role = 'evaluation' AND kind = 'response' AND state = 'scored' AND NOT outcome
         -- Whole microseconds: 10 rows of 0.2 s are a pause of 2.0 s exactly, not one of 2.0000000000000004 s.
         AND (competing_row - boundary_row) * CAST(
-            CAST((SELECT value FROM protocol_parameters WHERE name = 'row_seconds') AS DECIMAL(18, 6)) * 1000000 AS BIGINT
+            CAST((SELECT value FROM protocol_parameters WHERE name = 'row_seconds') AS DECIMAL(18, 6))
+            * 1000000 AS BIGINT
         ) <= CAST(
             CAST((SELECT value FROM protocol_parameters WHERE name = 'midturn_pause_max_seconds') AS DECIMAL(18, 6))
             * 1000000 AS BIGINT

@@ -16,8 +16,8 @@ merge:
 parameters: []
 definition: >-
   Scored events whose score reaches the threshold for a wanted recall, with and without the wearer's outcome. Both
-  populations share the thresholds. calibration_positives is what the threshold was chosen from; at 0 there is none and
-  triggers are undefined.
+  populations share the thresholds. calibration_positives is what the threshold was chosen from; at 0 there is none
+  and triggers are undefined.
 --- */
 WITH
 triggered AS (

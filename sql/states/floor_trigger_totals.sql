@@ -15,8 +15,8 @@ merge:
   calibration_positives: min
 parameters: []
 definition: >-
-  The counts of floor_trigger_counts over all clusters. One threshold without calibration positives, in any fold, leaves
-  the triggers of its kind and horizon undefined.
+  The counts of floor_trigger_counts over all clusters. One threshold without calibration positives, in any fold,
+  leaves the triggers of its kind and horizon undefined.
 --- */
 SELECT
     run_id,

@@ -9,8 +9,8 @@ better: lower
 denominator: data
 parameters: [row_seconds]
 definition: >-
-  Scored events in which the wearer went on that trigger at the threshold for the wanted recall, per minute of rows at which one could have. Only for data
-  sets with addressee annotation.
+  Scored events in which the wearer went on that trigger at the threshold for the wanted recall, per minute of rows at
+  which one could have. Only for data sets with addressee annotation.
 not: Not in the source document, which leaves it open.
 --- */
 WITH

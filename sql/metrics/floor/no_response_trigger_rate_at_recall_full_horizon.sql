@@ -10,8 +10,8 @@ denominator: data
 parameters: []
 secondary: true
 definition: >-
-  Share of the scored no-response events that trigger at the threshold for the wanted recall.
-  Only candidates whose whole horizon lies inside their recording.
+  Share of the scored no-response events that trigger at the threshold for the wanted recall. Only candidates whose
+  whole horizon lies inside their recording.
 not: A lower rate is no improvement where the recall reached is lower too.
 --- */
 SELECT

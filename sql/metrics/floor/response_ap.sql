@@ -9,8 +9,8 @@ better: higher
 denominator: data
 parameters: []
 definition: >-
-  Step average precision of the scored responses against the scored no-response events: the sum over falling
-  scores of recall gained x precision, equal scores taken together.
+  Step average precision of the scored responses against the scored no-response events: the sum over falling scores of
+  recall gained x precision, equal scores taken together.
 not: Free of any threshold; it does not replace error rates at an operating point.
 source: EasyCom floor events, "How to decide whether errors decreased"
 --- */

@@ -10,9 +10,9 @@ denominator: data
 parameters: []
 secondary: true
 definition: >-
-  Step average precision of the scored responses against the scored no-response events: the sum over falling
-  scores of recall gained x precision, equal scores taken together.
-  Only candidates whose whole horizon lies inside their recording.
+  Step average precision of the scored responses against the scored no-response events: the sum over falling scores of
+  recall gained x precision, equal scores taken together. Only candidates whose whole horizon lies inside their
+  recording.
 not: Free of any threshold; it does not replace error rates at an operating point.
 --- */
 SELECT

@@ -11,8 +11,7 @@ parameters: []
 secondary: true
 definition: >-
   Share of the scored no-response events with a short restart of the others that trigger at the threshold for the
-  wanted recall.
-  Only candidates whose whole horizon lies inside their recording.
+  wanted recall. Only candidates whose whole horizon lies inside their recording.
 not: A lower rate is no improvement where the recall reached is lower too.
 --- */
 WITH

@@ -11,8 +11,8 @@ parameters: []
 secondary: true
 definition: >-
   Step average precision of the scored yields against the events in which the wearer went on: the sum over falling
-  scores of recall gained x precision, equal scores taken together.
-  Only candidates whose whole horizon lies inside their recording.
+  scores of recall gained x precision, equal scores taken together. Only candidates whose whole horizon lies inside
+  their recording.
 not: Free of any threshold; it does not replace error rates at an operating point.
 --- */
 SELECT

@@ -11,8 +11,7 @@ parameters: []
 secondary: true
 definition: >-
   Share of the scored yields that trigger at the threshold for the wanted recall: the recall reached, which may differ
-  from the one wanted.
-  Only candidates whose whole horizon lies inside their recording.
+  from the one wanted. Only candidates whose whole horizon lies inside their recording.
 --- */
 SELECT
     run_id,
