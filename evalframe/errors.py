@@ -414,3 +414,13 @@ class EngineError(EvalframeError):
     """A query could not be run."""
 
     code = "EF710"
+
+
+class NotPortable(EngineError):
+    """An engine does not speak a relation. `reason`: function, window frame, subquery, syntax or types."""
+
+    code = "EF711"
+
+    def __init__(self, what: str, *, expected: str, found: str, hint: str, reason: str, where: str = "") -> None:
+        super().__init__(what, expected=expected, found=found, hint=hint, where=where)
+        self.reason = reason

@@ -77,7 +77,10 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., object]]]] = {
         },
     ),
     "kev": ("KEV choice questions.", {"score": kev.score, "verify-metrics": kev.verify_metrics}),
-    "audit": ("Check numbers against other implementations.", {"parity": audit.parity, "values": audit.values}),
+    "audit": (
+        "Check numbers against other implementations.",
+        {"parity": audit.parity, "values": audit.values, "engines": audit.engines},
+    ),
     "store": ("Look after a store.", {"verify": store.verify, "gc": store.gc, "withdraw": store.withdraw}),
 }
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import ForceOption, Format, JsonOption, put, say, show
+from evalframe.cli.common import ForceOption, Format, JsonOption, StoreOption, put, say, show
 
 
 def parity(
@@ -50,4 +50,25 @@ def values(
         show(found.table, format, headlines=found.headlines())
     else:
         put(found.headlines()[0])
+    return found.exit_code
+
+
+def engines(
+    *,
+    store: StoreOption,
+    run: Annotated[str, Parameter(help="The run whose relations are computed twice.")],
+    format: Format = Format.TABLE,
+    json: JsonOption = False,
+) -> int:
+    """Compute every relation of a stored run on a second engine and store what differs. Exit 5 if anything does.
+
+    Example: evalframe audit engines --store results --run fold0
+    """
+    from evalframe.verbs.audit_engines import audit_engines
+
+    found = audit_engines(store, run)
+    if json:
+        put(found.to_json())
+    else:
+        show(found.shown() if format is Format.TABLE else found.table, format, headlines=found.headlines())
     return found.exit_code

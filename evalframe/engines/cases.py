@@ -94,16 +94,19 @@ class Cases:
         finally:
             self._engine.unbind(*tables)
 
-    def differences(self, case: Case) -> list[str]:
-        """What is wrong, a line each; empty when the case holds."""
+    def inputs(self, case: Case) -> dict[str, pa.Table]:
+        """The rows of every input the relation declares, in its types; none for one the case does not give."""
         relation = self._catalogue[case.relation]
         if stray := sorted(set(case.inputs) - set(relation.inputs)):
             raise _refuse(
                 case.path, "the case gives inputs that are not declared", ", ".join(relation.inputs), ", ".join(stray)
             )
-        tables = {
-            name: _typed(case.path, name, case.inputs.get(name, ()), self.schema(name)) for name in relation.inputs
-        }
+        return {name: _typed(case.path, name, case.inputs.get(name, ()), self.schema(name)) for name in relation.inputs}
+
+    def differences(self, case: Case) -> list[str]:
+        """What is wrong, a line each; empty when the case holds."""
+        relation = self._catalogue[case.relation]
+        tables = self.inputs(case)
         given = frozenset(relation.inputs)
         whole = plan(self._catalogue, [case.relation], parameters=case.parameters, given=given)
         found: list[str] = []
