@@ -16,6 +16,8 @@ from evalframe.errors import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from evalframe.verbs.results import Rows
+
 
 class Format(StrEnum):
     """How a table is printed. `table` is drawn for people; the others are data."""
@@ -24,6 +26,8 @@ class Format(StrEnum):
     JSON = "json"
     CSV = "csv"
     MD = "md"
+    LATEX = "latex"
+    HTML = "html"
 
 
 StoreOption = Annotated[Path, Parameter(help="Folder of the store.")]
@@ -81,7 +85,19 @@ def show(table: pa.Table, format: Format = Format.TABLE, headlines: Sequence[str
     elif format is Format.CSV:
         put(drawing.csv(table))
     else:
-        put(drawing.markdown(table))
+        drawn = {Format.MD: drawing.markdown, Format.LATEX: drawing.latex, Format.HTML: drawing.html}
+        put(drawn[format](table))
+
+
+def show_rows(found: Rows, format: Format = Format.TABLE) -> None:
+    """Print a result: all columns as data, those for people in a terminal, with marks and their legend in a paper."""
+    from evalframe.verbs import drawing
+
+    papers = {Format.MD: drawing.markdown_page, Format.LATEX: drawing.latex, Format.HTML: drawing.html_page}
+    if format in papers:
+        put(papers[format](found.paper(), found.headlines(), found.legend()))
+    else:
+        show(found.shown() if format is Format.TABLE else found.table, format, headlines=found.headlines())
 
 
 def show_json(body: Mapping[str, Any], command: str, protocol: dict[str, str] | None = None) -> None:

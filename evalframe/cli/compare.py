@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import Format, JsonOption, RelationsOption, StoreOption, pairs, put, show
+from evalframe.cli.common import Format, JsonOption, RelationsOption, StoreOption, pairs, put, show_rows
 
 
 def compare(
@@ -64,7 +64,7 @@ def compare(
     if json:
         put(found.to_json())
     else:
-        show(found.shown() if format is Format.TABLE else found.table, format, headlines=found.headlines())
+        show_rows(found, format)
     return found.exit_code
 
 
@@ -91,4 +91,4 @@ def leaderboard(
     if json:
         put(board.to_json())
     else:
-        show(board.shown() if format is Format.TABLE else board.table, format, headlines=board.headlines())
+        show_rows(board, format)

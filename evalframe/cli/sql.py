@@ -18,6 +18,8 @@ class SqlFormat(StrEnum):
     JSON = "json"
     CSV = "csv"
     MD = "md"
+    LATEX = "latex"
+    HTML = "html"
     PARQUET = "parquet"
 
 

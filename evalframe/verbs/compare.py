@@ -20,6 +20,7 @@ from evalframe.errors import ExitCode, UnknownName
 from evalframe.identity import canonical_json
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
+from evalframe.verbs import marks
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 from evalframe.verbs.sides import SideReader
@@ -127,6 +128,17 @@ class Comparison(Rows):
         for gate in self.gates:
             lines += [f"gate {gate.gate.metric}: {'passed' if gate.passed else 'FAILED'}", *gate.failures]
         return lines
+
+    def paper(self) -> pa.Table:
+        """The columns shown, with marks."""
+        return marks.of_comparison(self.to_pylist(), self.shown(), *self._tests())
+
+    def legend(self) -> list[str]:
+        """What the marks mean, and how intervals and p-values were made."""
+        return marks.legend_of_comparison(self.to_pylist(), *self._tests())
+
+    def _tests(self) -> tuple[int, int]:
+        return self.outcome.family["m"], self.request.replicates
 
     def shown(self) -> pa.Table:
         """The change with its interval and p; dimensions that no row uses are left out."""

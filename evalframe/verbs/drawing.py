@@ -1,4 +1,4 @@
-"""How a table looks: aligned text, Markdown, CSV, JSON rows, HTML. The only place where a number is rounded."""
+"""How a table looks: aligned text, Markdown, LaTeX, CSV, JSON rows, HTML. The only place where a number is rounded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import datetime
 import decimal
 import io
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -81,9 +82,73 @@ def html(data: pa.Table) -> str:
     )
 
 
+def html_page(data: pa.Table, headlines: Sequence[str] = (), legend: Sequence[str] = ()) -> str:
+    """An HTML table between its headlines and its legend."""
+    above, below = (
+        "".join(f"<p{kind}>{escape(printable(line))}</p>" for line in lines)
+        for kind, lines in (("", headlines), (' class="legend"', legend))
+    )
+    return f"{above}{html(data)}{below}"
+
+
+def markdown_page(data: pa.Table, headlines: Sequence[str] = (), legend: Sequence[str] = ()) -> str:
+    """A Markdown table between its headlines and its legend, a paragraph each."""
+    return "\n\n".join([*map(_md_text, headlines), markdown(data), *map(_md_text, legend)])
+
+
+def latex(data: pa.Table, headlines: Sequence[str] = (), legend: Sequence[str] = ()) -> str:
+    """A LaTeX tabular for any class, no package needed. Headlines are comments, the legend stands below the table."""
+    alignment = "".join("r" if _is_number(field.type) else "l" for field in data.schema)
+    heads = " & ".join(_tex(name) for name in data.column_names)
+    body = [" & ".join(_tex(cell(v)) for v in row.values()) + r" \\" for row in data.to_pylist()]
+    below = [rf"\\[2pt]{{\footnotesize {_tex(line)}}}" for line in legend]
+    return "\n".join(
+        [
+            *(f"% {printable(line)}" for line in headlines),
+            rf"\begin{{tabular}}{{{alignment}}}",
+            r"\hline",
+            rf"{heads} \\",
+            r"\hline",
+            *body,
+            r"\hline",
+            r"\end{tabular}",
+            *below,
+        ]
+    )
+
+
 def rows(data: pa.Table) -> list[dict[str, Any]]:
     """The rows as JSON values: a non-finite number is null, times are ISO text, exact decimals stay text."""
     return [{name: _jsonable(value) for name, value in row.items()} for row in data.to_pylist()]
+
+
+_TEX = {
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "§": r"\S{}",
+    "¶": r"\P{}",
+    "↓": r"$\downarrow$",
+    "…": r"\dots{}",
+}
+
+
+def _tex(text: str) -> str:
+    # A bracket at the start of a line would be read as the option of the line break before it.
+    spelled = "".join(_TEX.get(c, c) for c in printable(text))
+    return f"{{{spelled}}}" if spelled.startswith(("[", "*")) else spelled
+
+
+def _md_text(text: str) -> str:
+    """A paragraph in which nothing is markup."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|+~" else c for c in printable(text))
 
 
 def _jsonable(value: Any) -> Any:

@@ -13,7 +13,7 @@ from evalframe.compare.leaderboard import Board, Entry, boards
 from evalframe.errors import ResultsMissing, UnknownName, UsageError
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
-from evalframe.verbs import drawing
+from evalframe.verbs import drawing, marks
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 
@@ -89,6 +89,14 @@ class Leaderboard(Rows):
         used = [name for name in (*_DIMENSIONS, *_SHOWN) if self.table[name].null_count < len(self.table)]
         boards = ["board"] if len(set(self.table["board"].to_pylist())) > 1 else []
         return self.table.select([*boards, "rank", self.table.column_names[_NAME], *used])
+
+    def paper(self) -> pa.Table:
+        """The columns shown, a mark for each run that cannot be told from the best."""
+        return marks.of_leaderboard(self.shown())
+
+    def legend(self) -> list[str]:
+        """What the mark means."""
+        return marks.legend_of_leaderboard(self.paper(), _REPLICATES)
 
     def body(self) -> dict[str, Any]:
         """The parts of the JSON object."""

@@ -150,4 +150,5 @@ def _encoded(table: pa.Table, format: str) -> bytes:
         return (json.dumps(drawing.rows(table), ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
     if format == "csv":
         return drawing.csv(table).encode()
-    return ((drawing.markdown(table) if format == "md" else drawing.table(table)) + "\n").encode()
+    drawn = {"md": drawing.markdown, "latex": drawing.latex, "html": drawing.html, "table": drawing.table}
+    return (drawn[format](table) + "\n").encode()

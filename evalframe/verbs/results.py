@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -43,9 +42,16 @@ class Rows:
         """The columns that people are shown."""
         return self.table
 
+    def paper(self) -> pa.Table:
+        """The columns of a paper's table: those shown, with the marks that `legend` explains."""
+        return self.shown()
+
+    def legend(self) -> list[str]:
+        """What the marks of `paper` mean, each with the method that gave it."""
+        return []
+
     def __repr__(self) -> str:
         return "\n".join([*self.headlines(), drawing.table(self.shown())])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<p>{escape(line)}</p>" for line in self.headlines())
-        return head + drawing.html(self.shown())
+        return drawing.html_page(self.paper(), self.headlines(), self.legend())

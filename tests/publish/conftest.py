@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -109,7 +110,10 @@ def _robometer(folder: Path, store: Path) -> None:
     world = trajectories(3)
     target_rows(world).write_parquet(folder / "targets.parquet")
     for run in ("robot-a", "robot-b"):
-        trace_rows(world, run_id=run).write_parquet(folder / f"{run}.parquet")
+        traces = trace_rows(world, run_id=run)
+        if run == "robot-b":
+            traces = traces.with_columns(progress=1 - pl.col("progress"))
+        traces.write_parquet(folder / f"{run}.parquet")
         evalframe.robometer.score(
             folder / f"{run}.parquet", folder / "targets.parquet", protocol="robometer-ind", top_k=2, store=store
         )
