@@ -108,14 +108,21 @@ def build_crf() -> nn.Module:
     return CrfSequence()
 
 
-def seeded(seed: int, make: Any, *arguments: Any) -> nn.Module:
-    """A module with weights drawn under `seed`, large and without bias, so that its answers vary without fitting."""
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
+def drawn(seed: int, make: Any, *arguments: Any) -> nn.Module:
+    """A module with weights drawn under `seed`."""
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         module: nn.Module = make(*arguments)
+    return module.eval()
+
+
+def seeded(seed: int, make: Any, *arguments: Any) -> nn.Module:
+    """A drawn module whose weights are made large and biases nought, so that its answers vary without fitting."""
+    module = drawn(seed, make, *arguments)
+    with torch.no_grad():
         for name, weight in module.named_parameters():
             weight.mul_(0.0 if "bias" in name else 5.0 if weight.ndim > 1 else 1.0)
-    return module.eval()
+    return module
 
 
 def fitted(module: nn.Module, signals: np.ndarray, labels: np.ndarray, epochs: int = 20) -> nn.Module:

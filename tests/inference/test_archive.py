@@ -119,7 +119,7 @@ def test_members_and_bytes_are_limited_and_the_limits_can_be_raised(
 
 
 def test_torch_is_given_what_was_looked_at(tmp_path: Path) -> None:
-    """A copy without notes on where each node came from. Bytes in front, which another reader might read, are refused."""
+    """A copy without notes on where nodes came from. Bytes in front, which another reader might read, are refused."""
     archive = sound(tmp_path)
     whole = archive.read_bytes()
     with archive.open("rb") as file:
