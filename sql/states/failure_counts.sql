@@ -4,7 +4,7 @@ layer: state
 title: Failure call counts
 inputs: [failure_counts_by_trajectory]
 grain: [run_id, stratum]
-merge: {n_items: sum, n_left_out: sum, n_failed: sum, tp: sum, fp: sum, fn: sum, tn: sum, n_no_window: sum}
+merge: {n_items: sum, n_failed: sum, tp: sum, fp: sum, fn: sum, tn: sum, n_no_window: sum}
 parameters: []
 definition: Calls against outcomes over all trajectories of the stratum. Failure is the positive class.
 --- */
@@ -12,7 +12,6 @@ SELECT
     run_id,
     stratum,
     CAST(sum(n_items) AS BIGINT) AS n_items,
-    CAST(sum(n_left_out) AS BIGINT) AS n_left_out,
     CAST(sum(n_failed) AS BIGINT) AS n_failed,
     CAST(sum(tp) AS BIGINT) AS tp,
     CAST(sum(fp) AS BIGINT) AS fp,

@@ -4,7 +4,7 @@ layer: state
 title: Failure call counts per trajectory
 inputs: [failure_calls]
 grain: [run_id, stratum, cluster_id]
-merge: {n_items: sum, n_left_out: sum, n_failed: sum, tp: sum, fp: sum, fn: sum, tn: sum, n_no_window: sum}
+merge: {n_items: sum, n_failed: sum, tp: sum, fp: sum, fn: sum, tn: sum, n_no_window: sum}
 parameters: []
 materialize: false
 definition: Per trajectory, overall and under its task, how its call counts. Failure is the positive class.
@@ -15,7 +15,6 @@ SELECT
     CASE WHEN s.whole THEN 'all' ELSE 'task=' || c.task END AS stratum,
     c.trajectory_id AS cluster_id,
     1 AS n_items,
-    CASE WHEN c.called_failure IS NULL AND NOT c.failed THEN 1 ELSE 0 END AS n_left_out,
     CASE WHEN c.failed THEN 1 ELSE 0 END AS n_failed,
     CASE WHEN c.is_failure AND c.called_failure THEN 1 ELSE 0 END AS tp,
     CASE WHEN NOT c.is_failure AND c.called_failure THEN 1 ELSE 0 END AS fp,

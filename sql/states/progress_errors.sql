@@ -4,7 +4,7 @@ layer: state
 title: Progress error sums
 inputs: [progress_errors_by_trajectory]
 grain: [run_id, stratum]
-merge: {n_items: sum, n_scored: sum, n_left_out: sum, n_failed: sum, n_ranked: sum, mse_sum: sum, mae_sum: sum, spearman_sum: sum}
+merge: {n_items: sum, n_scored: sum, n_failed: sum, n_ranked: sum, mse_sum: sum, mae_sum: sum, spearman_sum: sum}
 parameters: []
 definition: What the means of error and rank correlation are made of, over all trajectories of the stratum.
 --- */
@@ -13,7 +13,6 @@ SELECT
     stratum,
     CAST(sum(n_items) AS BIGINT) AS n_items,
     CAST(sum(n_scored) AS BIGINT) AS n_scored,
-    CAST(sum(n_left_out) AS BIGINT) AS n_left_out,
     CAST(sum(n_failed) AS BIGINT) AS n_failed,
     CAST(sum(n_ranked) AS BIGINT) AS n_ranked,
     sum(mse_sum) AS mse_sum,

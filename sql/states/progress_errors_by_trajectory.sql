@@ -4,7 +4,7 @@ layer: state
 title: Progress error sums per trajectory
 inputs: [progress_calls]
 grain: [run_id, stratum, cluster_id]
-merge: {n_items: sum, n_scored: sum, n_left_out: sum, n_failed: sum, n_ranked: sum, mse_sum: sum, mae_sum: sum, spearman_sum: sum}
+merge: {n_items: sum, n_scored: sum, n_failed: sum, n_ranked: sum, mse_sum: sum, mae_sum: sum, spearman_sum: sum}
 parameters: []
 materialize: false
 definition: Per trajectory, overall and under its task, what the means of error and rank correlation are made of. A trajectory is a cluster of its own.
@@ -16,7 +16,6 @@ SELECT
     c.trajectory_id AS cluster_id,
     1 AS n_items,
     CASE WHEN c.mse IS NULL THEN 0 ELSE 1 END AS n_scored,
-    CASE WHEN c.status IN ('too_few_points', 'missing') THEN 1 ELSE 0 END AS n_left_out,
     CASE WHEN c.status = 'failed' THEN 1 ELSE 0 END AS n_failed,
     CASE WHEN c.spearman IS NULL THEN 0 ELSE 1 END AS n_ranked,
     coalesce(CAST(c.mse AS DECIMAL(38, 15)), 0) AS mse_sum,

@@ -49,7 +49,6 @@ joined AS (
         c.run_id,
         c.stratum,
         c.n_items,
-        c.n_left_out,
         c.n_failed,
         coalesce(a.n_failures, 0) AS n_failures,
         coalesce(a.n, 0) AS n,
@@ -64,7 +63,7 @@ SELECT
     area AS numerator,
     n_failures AS denominator,
     n_items,
-    n_left_out AS n_excluded,
+    n_items - n AS n_excluded,
     n_failed,
     CASE WHEN n_failures > 0 THEN 'ok' ELSE 'undefined' END AS status,
     CASE WHEN n = 0 THEN 'no_items' WHEN n_failures = 0 THEN 'no_positives' END AS reason

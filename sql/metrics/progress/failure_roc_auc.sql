@@ -36,7 +36,6 @@ joined AS (
         c.run_id,
         c.stratum,
         c.n_items,
-        c.n_left_out,
         c.n_failed,
         coalesce(p.n_failures, 0) AS n_failures,
         coalesce(p.n_successes, 0) AS n_successes,
@@ -52,7 +51,7 @@ SELECT
     CAST(half_wins AS DOUBLE) / CAST(2 AS DOUBLE) AS numerator,
     n_failures * n_successes AS denominator,
     n_items,
-    n_left_out AS n_excluded,
+    n_items - n_failures - n_successes AS n_excluded,
     n_failed,
     CASE WHEN n_failures > 0 AND n_successes > 0 THEN 'ok' ELSE 'undefined' END AS status,
     CASE WHEN n_failures + n_successes = 0 THEN 'no_items' WHEN n_failures * n_successes = 0 THEN 'one_class' END AS reason

@@ -18,7 +18,7 @@ SELECT
     CAST(mse_sum AS DOUBLE) AS numerator,
     n_scored AS denominator,
     n_items,
-    n_left_out AS n_excluded,
+    n_items - n_scored AS n_excluded,
     n_failed,
     CASE WHEN n_scored > 0 THEN 'ok' ELSE 'undefined' END AS status,
     CASE WHEN n_scored = 0 THEN 'no_items' END AS reason

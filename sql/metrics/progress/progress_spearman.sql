@@ -19,7 +19,7 @@ SELECT
     CAST(spearman_sum AS DOUBLE) AS numerator,
     n_ranked AS denominator,
     n_items,
-    n_left_out + n_scored - n_ranked AS n_excluded,
+    n_items - n_ranked AS n_excluded,
     n_failed,
     CASE WHEN n_ranked > 0 THEN 'ok' ELSE 'undefined' END AS status,
     CASE WHEN n_scored = 0 THEN 'no_items' WHEN n_ranked = 0 THEN 'constant_input' END AS reason
