@@ -17,11 +17,6 @@ budgets AS (
     UNION ALL
     SELECT '0.05' AS budget, 1 AS allowed, 20 AS per
 ),
-buckets AS (
-    SELECT run_id, stratum, bucket, CAST(sum(n) AS BIGINT) AS n, CAST(sum(errors) AS BIGINT) AS errors
-    FROM choice_score_histogram
-    GROUP BY run_id, stratum, bucket
-),
 stacked AS (
     SELECT
         run_id, stratum, bucket, n, errors,
@@ -31,7 +26,7 @@ stacked AS (
         CAST(sum(errors) OVER (
             PARTITION BY run_id, stratum ORDER BY bucket DESC NULLS LAST ROWS UNBOUNDED PRECEDING
         ) AS BIGINT) AS errors_to_end
-    FROM buckets
+    FROM choice_score_histogram
 ),
 judged AS (
     SELECT

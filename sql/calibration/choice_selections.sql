@@ -29,11 +29,6 @@ wanted AS (
     CROSS JOIN fractions AS f
     WHERE t.n_answered > 0
 ),
-buckets AS (
-    SELECT run_id, stratum, bucket, CAST(sum(n) AS BIGINT) AS n, CAST(sum(errors) AS BIGINT) AS errors
-    FROM choice_score_histogram
-    GROUP BY run_id, stratum, bucket
-),
 stacked AS (
     SELECT
         run_id, stratum, bucket, n, errors,
@@ -43,7 +38,7 @@ stacked AS (
         sum(errors) OVER (
             PARTITION BY run_id, stratum ORDER BY bucket DESC NULLS LAST ROWS UNBOUNDED PRECEDING
         ) AS errors_to_end
-    FROM buckets
+    FROM choice_score_histogram
 ),
 opened AS (
     SELECT

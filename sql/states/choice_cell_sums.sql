@@ -3,15 +3,14 @@ name: choice_cell_sums
 layer: state
 title: Sums per cell of questions, cluster and confidence
 inputs: [choice_terms]
-grain: [run_id, cell_index, cluster_id, labelled, bin, bucket]
+grain: [run_id, cell_index, cluster_id, labelled, bin, zone]
 merge: {n: sum, hits: sum, confidence_sum: sum, nll_sum: sum, brier_sum: sum}
 parameters: [bin_rule, n_bins]
 poolable: true
 definition: >-
   The outcomes added up once. bin: of the calibration error, from 0, over the edges linspace(0, 1, n + 1); left_closed
-  is [lo, hi) with the last closed, right_closed (lo, hi] with the first closed, truncated int(c x n). bucket:
-  int(1000 c), a coarse order of confidence; the product is exact at 0.9, 0.95 and 0.99, so 900, 950 and 990 begin
-  where they do. Both are -1 where the model failed.
+  is [lo, hi) with the last closed, right_closed (lo, hi] with the first closed, truncated int(c x n). zone: 0 below a
+  confidence of 0.9, then 1, 2 and 3 from 0.9, 0.95 and 0.99 on. Both are -1 where the model failed.
 not: Populations overlap, cells do not; rows are added up per cell and spread over populations afterwards.
 source: KEV metric parity, "Method"
 --- */
@@ -48,7 +47,13 @@ binned AS (
                 END
             )) AS SMALLINT)
         END AS bin,
-        CASE WHEN confidence IS NULL THEN CAST(-1 AS SMALLINT) ELSE CAST(floor(confidence * 1000) AS SMALLINT) END AS bucket
+        CASE
+            WHEN confidence IS NULL THEN CAST(-1 AS SMALLINT)
+            WHEN confidence >= CAST(0.99 AS DOUBLE) THEN CAST(3 AS SMALLINT)
+            WHEN confidence >= CAST(0.95 AS DOUBLE) THEN CAST(2 AS SMALLINT)
+            WHEN confidence >= CAST(0.9 AS DOUBLE) THEN CAST(1 AS SMALLINT)
+            ELSE CAST(0 AS SMALLINT)
+        END AS zone
     FROM guessed
 )
 SELECT
@@ -57,11 +62,11 @@ SELECT
     cluster_id,
     labelled,
     bin,
-    bucket,
+    zone,
     count(*) AS n,
     count(*) FILTER (WHERE correct) AS hits,
     coalesce(sum(CAST(confidence AS DECIMAL(38, 15))), CAST(0 AS DECIMAL(38, 15))) AS confidence_sum,
     coalesce(sum(CAST(nll AS DECIMAL(38, 15))), CAST(0 AS DECIMAL(38, 15))) AS nll_sum,
     coalesce(sum(CAST(brier AS DECIMAL(38, 15))), CAST(0 AS DECIMAL(38, 15))) AS brier_sum
 FROM binned
-GROUP BY run_id, cell_index, cluster_id, labelled, bin, bucket
+GROUP BY run_id, cell_index, cluster_id, labelled, bin, zone

@@ -2,21 +2,25 @@
 name: choice_score_histogram
 layer: state
 title: Coarse ranking by confidence
-inputs: [choice_cell_sums, choice_strata]
-grain: [run_id, stratum, cluster_id, bucket]
+inputs: [choice_score_groups, choice_strata]
+grain: [run_id, stratum, bucket]
 merge: {n: sum, errors: sum}
 parameters: []
-definition: Per population, cluster and 1,000th of confidence, the labelled answers and the wrong ones. It says which buckets a rank metric has to look into row by row.
+definition: Per population and 1,000th of confidence, the labelled answers and the wrong ones, over all clusters. It says which buckets a rank metric has to look into row by row.
 not: Never the last word on a rank; a bucket holds many confidences.
 --- */
+WITH
+cells AS (
+    SELECT run_id, cell_index, bucket, CAST(sum(n) AS BIGINT) AS n, CAST(sum(errors) AS BIGINT) AS errors
+    FROM choice_score_groups
+    GROUP BY run_id, cell_index, bucket
+)
 SELECT
-    s.run_id,
+    c.run_id,
     t.stratum,
-    s.cluster_id,
-    s.bucket,
-    CAST(sum(s.n) AS BIGINT) AS n,
-    CAST(sum(s.n - s.hits) AS BIGINT) AS errors
-FROM choice_cell_sums AS s
-JOIN choice_strata AS t ON t.run_id = s.run_id AND t.cell_index = s.cell_index
-WHERE s.labelled AND s.bin >= 0
-GROUP BY s.run_id, t.stratum, s.cluster_id, s.bucket
+    c.bucket,
+    CAST(sum(c.n) AS BIGINT) AS n,
+    CAST(sum(c.errors) AS BIGINT) AS errors
+FROM cells AS c
+JOIN choice_strata AS t ON t.run_id = c.run_id AND t.cell_index = c.cell_index
+GROUP BY c.run_id, t.stratum, c.bucket

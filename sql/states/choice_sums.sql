@@ -20,7 +20,7 @@ spread AS (
         s.cluster_id,
         s.labelled,
         s.bin < 0 AS failed,
-        s.bucket,
+        s.zone,
         s.n,
         s.hits,
         s.confidence_sum,
@@ -35,7 +35,7 @@ SELECT
     cluster_id,
     CAST(sum(n) AS BIGINT) AS n,
     CAST(sum(CASE WHEN failed THEN n ELSE 0 END) AS BIGINT) AS n_failed,
-    CAST(sum(CASE WHEN bucket >= 900 THEN n ELSE 0 END) AS BIGINT) AS n_sure,
+    CAST(sum(CASE WHEN zone >= 1 THEN n ELSE 0 END) AS BIGINT) AS n_sure,
     CAST(sum(confidence_sum) AS DECIMAL(38, 15)) AS confidence_sum,
     CAST(sum(CASE WHEN labelled THEN n ELSE 0 END) AS BIGINT) AS n_labelled,
     CAST(sum(CASE WHEN labelled AND failed THEN n ELSE 0 END) AS BIGINT) AS n_labelled_failed,
@@ -44,11 +44,11 @@ SELECT
         AS labelled_confidence_sum,
     CAST(sum(nll_sum) AS DECIMAL(38, 15)) AS nll_sum,
     CAST(sum(brier_sum) AS DECIMAL(38, 15)) AS brier_sum,
-    CAST(sum(CASE WHEN labelled AND bucket >= 900 THEN n ELSE 0 END) AS BIGINT) AS n_from_90,
-    CAST(sum(CASE WHEN labelled AND bucket >= 900 THEN hits ELSE 0 END) AS BIGINT) AS hits_from_90,
-    CAST(sum(CASE WHEN labelled AND bucket >= 950 THEN n ELSE 0 END) AS BIGINT) AS n_from_95,
-    CAST(sum(CASE WHEN labelled AND bucket >= 950 THEN hits ELSE 0 END) AS BIGINT) AS hits_from_95,
-    CAST(sum(CASE WHEN labelled AND bucket >= 990 THEN n ELSE 0 END) AS BIGINT) AS n_from_99,
-    CAST(sum(CASE WHEN labelled AND bucket >= 990 THEN hits ELSE 0 END) AS BIGINT) AS hits_from_99
+    CAST(sum(CASE WHEN labelled AND zone >= 1 THEN n ELSE 0 END) AS BIGINT) AS n_from_90,
+    CAST(sum(CASE WHEN labelled AND zone >= 1 THEN hits ELSE 0 END) AS BIGINT) AS hits_from_90,
+    CAST(sum(CASE WHEN labelled AND zone >= 2 THEN n ELSE 0 END) AS BIGINT) AS n_from_95,
+    CAST(sum(CASE WHEN labelled AND zone >= 2 THEN hits ELSE 0 END) AS BIGINT) AS hits_from_95,
+    CAST(sum(CASE WHEN labelled AND zone >= 3 THEN n ELSE 0 END) AS BIGINT) AS n_from_99,
+    CAST(sum(CASE WHEN labelled AND zone >= 3 THEN hits ELSE 0 END) AS BIGINT) AS hits_from_99
 FROM spread
 GROUP BY run_id, stratum, cluster_id

@@ -18,6 +18,7 @@ from evalframe.engines.duckdb import DuckDB
 from evalframe.protocols import protocol
 from evalframe.relations import catalogue
 from evalframe.sources.choice import ChoiceRun, read_rows
+from tests.oracles import choice as oracle
 from tests.properties.choice_worlds import Rows, world
 from tests.protocols.kev_choice.scoring import Values, evaluated, run, tables, values
 
@@ -88,6 +89,46 @@ def test_the_order_of_rows_changes_nothing_but_the_prefix_rule(seed: int, policy
         assert other.dataset_id == one.dataset_id
         assert other.tables["choice_questions"] == one.tables["choice_questions"]
         assert other.tables["choice_cells"] == one.tables["choice_cells"]
+
+
+@settings(max_examples=5)
+@given(seed=SEEDS)
+def test_clusters_drawn_several_times_count_several_times(seed: int) -> None:
+    """What a bootstrap does: states times how often their cluster was drawn, then the metrics' own SQL."""
+    made = worlds(seed)
+    draws = {f"g{i}": int(weight) for i, weight in enumerate(np.random.default_rng(seed).integers(0, 3, 100))}
+    runs, metrics = runs_of(made), ("choice_accuracy", "nll", "ece", "aurc", "coverage_at_error_0.05", "rps")
+    states = [relation.name for relation in catalogue().cluster_states(*metrics)]
+    found = evaluated(runs, [*states], pooled=False)
+    weighted = evaluated(runs, metrics, given={name: times(name, found[name], draws) for name in states})
+    for i, rows in enumerate(made):
+        repeated = [{**row, "id": f"{row['id']} {copy}"} for row in rows for copy in range(draws[str(row["group"])])]
+        expected = oracle.metrics(oracle.populations(oracle.outcomes(repeated))["all"])
+        for metric in metrics:
+            name = catalogue()[metric].published
+            row = next(
+                (r for r in weighted[metric].to_pylist() if (r["run_id"], r["stratum"]) == (f"run {i}", "all")), None
+            )
+            if name in expected and not isinstance(expected[name], str):
+                assert row is not None
+                assert row["value"] == pytest.approx(expected[name], rel=0, abs=1e-12), name
+
+
+def times(name: str, state: pa.Table, draws: dict[str, int]) -> pa.Table:
+    """The state with every sum multiplied by how often the row's cluster was drawn; clusters never drawn are gone."""
+    relation = catalogue()[name]
+    weights = pa.table({"cluster_id": list(draws), "weight": list(draws.values())})
+    columns = ", ".join(
+        f"CAST(s.{column} * w.weight AS {'DECIMAL(38, 15)' if column.endswith('_sum') else 'BIGINT'}) AS {column}"
+        for column in relation.merge or {}
+    )
+    keys = ", ".join(f's."{key}"' for key in relation.grain)
+    with DuckDB(threads=1) as engine:
+        engine.bind("state", state)
+        engine.bind("weights", weights)
+        return engine.query(
+            f"SELECT {keys}, {columns} FROM state s JOIN weights w ON w.cluster_id = s.cluster_id WHERE w.weight > 0"
+        )
 
 
 def without(found: Values, metrics: tuple[str, ...]) -> Values:
