@@ -136,7 +136,7 @@ def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) 
             expected="a Parquet file",
             found=" ".join(str(error).split())[:300],
             where=str(path),
-            hint=f"evalframe validate progress_traces {path}",
+            hint="evalframe explain progress_traces",
         ) from error
     frame = pl.DataFrame(pl.from_arrow(table)).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     for name in TEXTS:
