@@ -290,3 +290,34 @@ def test_runs_and_data_sets_side_by_side_do_not_mix() -> None:
             mine = together[name].filter([r == run_id for r in together[name]["run_id"].to_pylist()])
             assert mine.num_rows == alone[name].num_rows
             assert sorted(map(repr, mine.to_pylist())) == sorted(map(repr, alone[name].to_pylist())), name
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_shards_of_frames_merge_to_the_whole(timing: str) -> None:
+    """Sessions scored apart, under the same thresholds: states merged as they say are those of all sessions."""
+    states = ("floor_event_counts", "floor_trigger_counts", "floor_short_resume_counts", "floor_exposure_counts")
+    rng = np.random.default_rng(12)
+    sessions = [random_session(rng, f"s{i:02d}", annotated=True) for i in range(30)]
+    names = [s.name for s in sessions]
+    tables = world_tables(sessions, [(names[:20], names[20:])], RECALLS)
+    settings = by_timing(timing).settings()
+    parts: dict[str, list[pa.Table]] = {state: [] for state in states}
+    with DuckDB(threads=1) as engine:
+        for name, table in tables.items():
+            engine.bind(name, table)
+        whole = engine.evaluate(plan(catalogue(), (*states, "operating_points"), parameters=settings))
+        engine.bind("operating_points", whole["operating_points"])
+        for shard in range(3):
+            for name in ("floor_activity", "floor_forecasts"):
+                mine = [index % 3 == shard for index in tables[name]["session_index"].to_pylist()]
+                engine.bind(name, tables[name].filter(mine))
+            given = frozenset({"operating_points"})
+            for state, rows in engine.evaluate(plan(catalogue(), states, parameters=settings, given=given)).items():
+                parts[state].append(rows)
+    for state in states:
+        relation = catalogue()[state]
+        assert relation.merge is not None
+        merged = pa.concat_tables(parts[state]).group_by(list(relation.grain)).aggregate(list(relation.merge.items()))
+        merged = merged.rename_columns([*relation.grain, *relation.merge]).select(whole[state].column_names)
+        order = [(name, "ascending") for name in relation.grain]
+        assert merged.sort_by(order).cast(whole[state].schema).equals(whole[state].sort_by(order)), state
