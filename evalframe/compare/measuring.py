@@ -11,6 +11,7 @@ from evalframe.compare.cells import Cell
 from evalframe.compare.clustering import clustering
 from evalframe.compare.points import Point, Points, points
 from evalframe.compare.reached import recall_metric
+from evalframe.compare.reselecting import Reselection
 from evalframe.compare.sampling import Sampler
 from evalframe.compare.uncertainty import Resampler
 
@@ -27,6 +28,10 @@ class Measured:
 
     points: Points
     resampler: Resampler
+    reselection: Reselection | None
+    """Intervals with thresholds chosen anew, where a metric is read at a threshold and clusters are the protocol's."""
+    cluster: str
+    """What is resampled, in the field's word."""
 
     def __init__(
         self,
@@ -49,6 +54,14 @@ class Measured:
         self.points = points(engine, catalogue, shown, sides, states, dimensions)
         sampler = Sampler(engine, catalogue, states, dimensions, self.points)
         self.resampler = Resampler(sampler, self.points, replicates=request.replicates, seed=request.seed)
+        by_protocol = request.cluster is None or request.cluster == protocol.cluster
+        self.reselection = (
+            Reselection.of(reader, sides, metrics, self.points, replicates=request.replicates, seed=request.seed)
+            if by_protocol
+            else None
+        )
+        unit = self.reselection.test_unit() if self.reselection is not None else None
+        self.cluster = unit or request.cluster or protocol.cluster
 
     @staticmethod
     def _states(

@@ -14,6 +14,7 @@ from evalframe.compare.verdicts import Refusal, metric_refusal
 if TYPE_CHECKING:
     from evalframe.compare.measuring import Measured
     from evalframe.compare.request import Request
+    from evalframe.compare.reselecting import Reselected
     from evalframe.compare.sides import Side
     from evalframe.compare.uncertainty import Uncertainty
     from evalframe.protocols import Protocol
@@ -67,7 +68,8 @@ def pair_rows(
                 both,
                 refusal=refusal,
                 uncertainty=found.get((relation.name, cell)),
-                cluster=request.cluster or protocol.cluster,
+                reselected=_reselected(measured, baseline, candidate, relation, cell, found),
+                cluster=measured.cluster,
                 reached=(reached[0], reached[1]),
                 recall_slack=request.recall_slack,
             )
@@ -87,6 +89,21 @@ def _uncertainties(
         if refusal is None and all(point is not None and point.value is not None for point in both):
             cells.setdefault(relation.name, []).append(cell)
     return measured.resampler.pair(baseline, candidate, cells) if cells else {}
+
+
+def _reselected(
+    measured: Measured,
+    baseline: Side,
+    candidate: Side,
+    relation: Relation,
+    cell: Cell,
+    found: Mapping[tuple[str, Cell], Uncertainty],
+) -> Reselected | None:
+    """The interval with thresholds chosen anew, beside the plain one."""
+    if measured.reselection is None or (relation.name, cell) not in found:
+        return None
+    clusters = measured.resampler.clusters((baseline.run_id, candidate.run_id), cell.stratum)
+    return measured.reselection.interval(baseline, candidate, relation.name, cell, clusters)
 
 
 def cells_of(

@@ -8,6 +8,7 @@ from typing import Any
 from evalframe.compare.cells import Cell
 from evalframe.compare.gates import PROPORTION
 from evalframe.compare.points import Point
+from evalframe.compare.reselecting import Reselected
 from evalframe.compare.sides import Side
 from evalframe.compare.uncertainty import Uncertainty
 from evalframe.compare.verdicts import Refusal
@@ -48,6 +49,10 @@ EMPTY: Mapping[str, Any] = {
     "reason": None,
     "baseline_recall": None,
     "candidate_recall": None,
+    "ci_low_reselected": None,
+    "ci_high_reselected": None,
+    "calibration_unit": None,
+    "n_calibration_units": None,
     "baseline_frozen": None,
     "candidate_frozen": None,
     "n_pairs": None,
@@ -83,6 +88,7 @@ def change_row(
     *,
     refusal: Refusal | None = None,
     uncertainty: Uncertainty | None = None,
+    reselected: Reselected | None = None,
     cluster: str | None = None,
     reached: tuple[float | None, float | None] = (None, None),
     recall_slack: float = 0.0,
@@ -110,6 +116,8 @@ def change_row(
     row["relative_reduction"] = relative_reduction(relation, first.value, second.value)
     if uncertainty is not None:
         _add_uncertainty(row, uncertainty, cell, cluster)
+    if reselected is not None:
+        _add_reselected(row, reselected)
     return with_percentage_points(row)
 
 
@@ -142,6 +150,19 @@ def _add_uncertainty(row: dict[str, Any], found: Uncertainty, cell: Cell, cluste
     row["flags"] += [flag for flag in found.flags if flag not in row["flags"]]
     if interval.reason is not None:
         row.update(status="undefined", reason=interval.reason)
+
+
+def _add_reselected(row: dict[str, Any], found: Reselected) -> None:
+    row.update(
+        ci_low_reselected=found.interval.low,
+        ci_high_reselected=found.interval.high,
+        calibration_unit=found.unit,
+        n_calibration_units=found.units,
+    )
+    if "candidate" in found.unit:
+        row["flags"].append("calibration_events_resampled")
+    if found.interval.reason == "unstable_replicates":
+        row["flags"].append("unstable_when_reselected")
 
 
 def _flags(

@@ -15,11 +15,14 @@ import pytest
 from evalframe import floor
 from evalframe.compare import sampling
 from evalframe.compare.reached import recall_metric
+from evalframe.compare.reselecting import RATES, SOURCE
 from evalframe.protocols import protocol
 from evalframe.store import Store
 from evalframe.verbs.compare import compare
 from evalframe.verbs.score import Run, score
-from tests.protocols.easycom_floor.folders import random_sessions, write_run, write_targets
+from tests.oracles import statistics
+from tests.oracles.floor import Session
+from tests.protocols.easycom_floor.folders import write_run, write_targets
 from tests.protocols.robometer_frozen.scoring import tables
 from tests.protocols.robometer_frozen.worlds import target_rows, trace_rows, trajectories
 
@@ -69,22 +72,39 @@ def _moved(value: Fraction, noise: random.Random) -> Fraction:
     return min(Fraction(1), max(Fraction(0), value + Fraction(noise.randint(-2, 2), 20)))
 
 
-def test_floor_events(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"S{i}" for i in range(5)]
-    sessions = random_sessions(8, names)
+def busy_session(rng: np.random.Generator, name: str, rows: int = 240) -> Session:
+    """Two people who stop and start every few rows, and forecasts on a grid, so that scores are often equal."""
+    tracks = [np.repeat(np.arange(rows) % 2, rng.geometric(0.3, rows))[:rows].tolist() for _ in range(2)]
+    return Session(
+        name=name,
+        target=list(zip(*tracks, strict=True)),
+        pred=(rng.integers(0, 21, (rows, 10)) / 20).tolist(),
+        valid=np.ones((rows, 10), bool).tolist(),
+        segments=[(0, rows)],
+    )
+
+
+def floor_runs(store: Store, folder: Path, calibration: int) -> None:
+    """Two forecasters, `a` and `b`, on four sessions, with thresholds from `calibration` other ones."""
+    names = [f"S{i}" for i in range(4 + calibration)]
     rng = np.random.default_rng(1)
+    sessions = [busy_session(rng, name) for name in names]
     shifted = [
         replace(s, pred=[[float(np.clip(p + rng.normal(0, 0.2), 0, 1)) for p in row] for row in s.pred])
         for s in sessions
     ]
     floor.evaluate(
-        write_targets(tmp_path / "target", sessions),
-        runs={"a": write_run(tmp_path / "a", sessions), "b": write_run(tmp_path / "b", shifted)},
+        write_targets(folder / "target", sessions),
+        runs={"a": write_run(folder / "a", sessions), "b": write_run(folder / "b", shifted)},
         sessions=names[:4],
         calibration_sessions=names[4:],
         matched_recalls=("0.5", "0.8"),
         store=store.path,
     )
+
+
+def test_floor_events(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    floor_runs(store, tmp_path, calibration=1)
     rows = both_ways(store, monkeypatch, replicates=30, horizons=[1.0, 2.0])
     assert {row["horizon_s"] for row in rows} == {1.0, 2.0}
     assert {row["recall"] for row in rows} == {None, 0.8}
@@ -98,6 +118,69 @@ def test_floor_events(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPa
             assert row["method"] == "swap_exact, thresholds as selected"
     asked = compare(store, "a", ["b"], replicates=30, recalls=[0.5], metrics=["yield_recall"], horizons=[2.0])
     assert [row["recall"] for row in asked.to_pylist()] == [0.5]
+
+
+@pytest.fixture(scope="module", params=[(5, "session"), (1, "candidate")], ids=["sessions", "candidates"])
+def calibrated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, str]:
+    """A store whose thresholds come from so many sessions, and what is resampled to choose them anew."""
+    folder = tmp_path_factory.mktemp("floor")
+    store = Store.open(folder / "store", create=True, durable=False)
+    floor_runs(store, folder, request.param[0])
+    return store, request.param[1]
+
+
+@pytest.mark.parametrize("metric", sorted(RATES))
+def test_thresholds_chosen_anew_in_every_replicate(calibrated: tuple[Store, str], metric: str) -> None:
+    store, unit = calibrated
+    replicates = 25
+    found = compare(store, "a", ["b"], replicates=replicates, seed=6, horizons=[1.0], recalls=[0.5], metrics=[metric])
+    (row,) = found.to_pylist()
+    events = [e for e in store.read(SOURCE).to_pylist() if e["horizon_s"] == 1.0 and e["kind"] == RATES[metric].kind]
+    units = sorted({e["cluster_id"] for e in events if e["role"] == "calibration"})
+    clusters = [f"S{i}" for i in range(4)]
+    assert (row["cluster"], row["n_clusters"]) == ("session", 4)
+    assert (row["calibration_unit"], row["n_calibration_units"]) == (unit, len(units))
+    assert ("calibration_events_resampled" in row["flags"]) is (unit == "candidate")
+    tests = np.random.default_rng(6).integers(0, 4, size=(replicates, 4))
+    calibrations = np.random.default_rng([6, 2]).integers(0, len(units), size=(replicates, len(units)))
+    changes = []
+    for test, chosen in zip(tests, calibrations, strict=True):
+        rates = [
+            _rate(
+                metric,
+                [e for u in chosen for e in events if _is(e, run, "calibration", units[u])],
+                [e for c in test for e in events if _is(e, run, "evaluation", clusters[c])],
+            )
+            for run in ("a", "b")
+        ]
+        changes.append(np.nan if None in rates else rates[1] - rates[0])
+    undefined = int(np.isnan(changes).sum())
+    if undefined > 0.05 * replicates:
+        assert (row["ci_low_reselected"], "unstable_when_reselected" in row["flags"]) == (None, True)
+        return
+    bounds = np.nanpercentile(changes, [2.5, 97.5])
+    assert (row["ci_low_reselected"], row["ci_high_reselected"]) == pytest.approx(tuple(bounds), abs=1e-12)
+
+
+def _is(event: dict[str, Any], run: str, role: str, cluster: str) -> bool:
+    return (event["run_id"], event["role"], event["cluster_id"], event["state"]) == (run, role, cluster, "scored")
+
+
+def _rate(metric: str, chosen_from: list[dict[str, Any]], held: list[dict[str, Any]]) -> float | None:
+    """The share of `held` events that reach the threshold for recall 0.5 of `chosen_from`, rows counted as drawn."""
+    threshold = statistics.threshold([e["score"] for e in chosen_from if e["outcome"]], Fraction(1, 2))
+    counted = [
+        e["score"] for e in held if e["outcome"] == RATES[metric].outcome and (not RATES[metric].short or _short(e))
+    ]
+    if threshold is None or not counted:
+        return None
+    return sum(score >= threshold for score in counted) / len(counted)
+
+
+def _short(event: dict[str, Any]) -> bool:
+    return (
+        event["competing_row"] is not None and event["competing_row"] - event["boundary_row"] <= 10
+    )  # 2 s of 0.2 s rows
 
 
 def test_lost_recall_is_flagged(store: Store, real_data: Callable[[str], Path]) -> None:
@@ -115,6 +198,9 @@ def test_lost_recall_is_flagged(store: Store, real_data: Callable[[str], Path]) 
     assert rate["change"] < 0  # fewer false entries,
     assert rate["candidate_recall"] < rate["baseline_recall"] - 0.02  # and fewer true ones
     assert "recall_lost" in rate["flags"]
+    # One session calibrates: its candidates are resampled, and the interval that chooses anew is another one.
+    assert (rate["calibration_unit"], "calibration_events_resampled" in rate["flags"]) == ("candidate", True)
+    assert (rate["ci_low_reselected"], rate["ci_high_reselected"]) != (rate["ci_low"], rate["ci_high"])
     slack = compare(store, "baseline", ["candidate"], replicates=20, horizons=[2.0], recall_slack=0.5)
     assert not any("recall_lost" in row["flags"] for row in slack.to_pylist())
     assert found.outcome.family["m"] == 3

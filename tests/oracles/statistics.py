@@ -182,3 +182,10 @@ def marked_in_top(items: Sequence[tuple[float, bool]], k: int) -> float | None:
         found += Fraction(places * sum(group), len(group))
         left -= places
     return float(found)
+
+
+def threshold(scores: Sequence[float], recall: Fraction) -> float | None:
+    """The ceil(recall x P)-th largest of P scores; None of none."""
+    if not scores:
+        return None
+    return sorted(scores, reverse=True)[math.ceil(recall * len(scores)) - 1]
