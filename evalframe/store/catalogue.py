@@ -174,16 +174,14 @@ class Catalogue:
     def usable(self, kind: str, there: AbstractSet[str]) -> list[Segment]:
         """Segments that count where the seals `there` are all of the kind, no two covering the same, largest first."""
         chosen: list[Segment] = []
-        taken: set[str] = set()
         for segment in sorted(self.segments(kind), key=lambda each: (-len(each.seals), each.folder)):
             if (
                 segment.covered <= there
-                and taken.isdisjoint(segment.covered)
+                and all(segment.covered.isdisjoint(other.covered) for other in chosen)
                 and segment.intact(self.files)
                 and segment.means_the_same()
             ):
                 chosen.append(segment)
-                taken |= segment.covered
         return chosen
 
     def supersede(self, segments: Iterable[Segment]) -> None:

@@ -61,7 +61,7 @@ def compact(snapshot: Snapshot, catalogue: Catalogue, kind: str, limit: int | No
             with Journal(files, [f"{CATALOGUE}/"]) as journal:
                 for start in range(0, len(names), SEGMENT_SEALS):
                     folder = f"{CATALOGUE}/{kind}-{journal.token}{start or ''}"
-                    _add(snapshot, journal, folder, names[start : start + SEGMENT_SEALS])
+                    _add(files, journal, folder, names[start : start + SEGMENT_SEALS])
             supersede(snapshot.ledger, catalogue, kind)
     return len(fresh)
 
@@ -91,12 +91,12 @@ def _level(seals: int) -> int:
     return int(math.log(max(seals, 1), FAN_OUT))
 
 
-def _add(snapshot: Snapshot, journal: Journal, folder: str, names: Sequence[str]) -> None:
+def _add(files: LocalFiles, journal: Journal, folder: str, names: Sequence[str]) -> None:
     """Build one segment and put it into use, or leave nothing of it."""
-    files = snapshot.files
     manifest = f"{folder}/{MANIFEST}"
     try:
-        segment = _built(files, folder, {name: snapshot.ledger.load(name) for name in names})
+        ledger = Ledger(files)  # what it has read is let go with it
+        segment = _built(files, folder, {name: ledger.load(name) for name in names})
         files.write(journal.staged, packed(segment))
         faults.reach("compaction.before_rename")
         files.publish(journal.staged, manifest)
@@ -161,7 +161,7 @@ class Rows(NamedTuple):
             table = _joined(_sealed_rows(files, definition.arrow_schema(), file) for file in sealed)
         keys = [name for name in definition.key if name not in ("run_id", "protocol_fingerprint")]
         keys += [name for name in ("run_id",) if name in definition.key]
-        return cls(table, np.lexsort([_ranks(table.column(name)) for name in reversed(keys)]))
+        return cls(table, _order([table.column(name) for name in keys]))
 
     def pieces(self, rows: int = 1 << 17) -> Iterator[pa.Table]:
         """The rows in order, so many at a time."""
@@ -199,15 +199,30 @@ def _sealed_rows(files: LocalFiles, schema: pa.Schema, file: SealedFile) -> pa.T
     return parquet.read(content, schema, files.root, dictionaries=True)
 
 
-def _ranks(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Per row the place of its value among all values, null first: integers sort faster than text."""
+_ROOM = 1 << 62
+
+
+def _order(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64]:
+    """Positions of the rows sorted by the columns, the first one first, equal rows as they were: one integer per row
+    sorts faster than several texts, and takes less room."""
+    codes, room = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        ranks, size = _ranks(column)
+        if room * size > _ROOM:
+            values, codes = np.unique(codes, return_inverse=True)
+            room = len(values)
+        codes = codes * size + ranks
+        room *= size
+    return np.argsort(codes, kind="stable")
+
+
+def _ranks(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], int]:
+    """Per row the place of its value among all values, null at 0, and how many places there are."""
     values = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    places = np.empty(len(encoded.dictionary) + 1, dtype=np.int64)
-    places[0] = -1
-    places[1:][np.asarray(pc.sort_indices(encoded.dictionary))] = np.arange(len(encoded.dictionary))
-    ranks: NDArray[np.int64] = places[np.asarray(pc.fill_null(encoded.indices, -1)) + 1]
-    return ranks
+    places = np.zeros(len(encoded.dictionary) + 1, dtype=np.int64)
+    places[1:][np.asarray(pc.sort_indices(encoded.dictionary))] = np.arange(1, len(places))
+    return places[np.asarray(pc.fill_null(encoded.indices, -1)) + 1], len(places)
 
 
 def write_part(

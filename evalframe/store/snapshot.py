@@ -63,7 +63,7 @@ class Snapshot:
     # ---- names -----------------------------------------------------------------------------------------------------
 
     def names(self, kind: str) -> list[str]:
-        """Names of all seals of a kind that count: of the snapshot's few runs only, or of all."""
+        """Names of all seals of a kind that are not hidden: of the snapshot's few runs only, or of all."""
         if kind not in self._names:
             few = self.keys if not self.whole and kind != layout.RECORDS else None
             found = self.ledger.names(kind, None if few is None else {key[:2] for key in few})
@@ -71,7 +71,7 @@ class Snapshot:
                 found = [name for name in found if layout.run_key_of(name) in few]
             if self._withdrawn:
                 found = [name for name in found if self._withdrawn.isdisjoint(self.belongs_to(name))]
-            self._names[kind] = self._one_per_slot(found)
+            self._names[kind] = found
         return self._names[kind]
 
     def belongs_to(self, name: str) -> Collection[str]:
@@ -106,16 +106,20 @@ class Snapshot:
     def segments(self, kind: str) -> list[Segment]:
         """The segments of the compaction that count; none where the runs are looked up one by one."""
         if kind not in self._segments:
-            there = frozenset(self.names(kind)) if self.whole else frozenset()
-            found = self._catalogue.usable(kind, there) if there else []
-            self._segments[kind] = found
-            self._uncovered[kind] = sorted(there.difference(*(segment.covered for segment in found)))
+            self._divide(kind, self.names(kind))
+            if self._uncovered[kind] and len(single := self._one_per_slot(self.names(kind))) < len(self.names(kind)):
+                self._divide(kind, single)
         return self._segments[kind]
 
+    def _divide(self, kind: str, names: list[str]) -> None:
+        """Into what segments cover and what they leave."""
+        there = frozenset(names)
+        found = self._catalogue.usable(kind, there) if self.whole else []
+        self._segments[kind] = found
+        self._uncovered[kind] = sorted(there.difference(*(segment.covered for segment in found)))
+
     def uncovered(self, kind: str) -> list[str]:
-        """Seals of a kind that must be opened one by one: those that no segment covers."""
-        if not self.whole:
-            return self.names(kind)
+        """Seals of a kind that must be opened one by one: those that no segment covers, sorted."""
         self.segments(kind)
         return self._uncovered[kind]
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -69,6 +70,21 @@ def test_its_rows_lie_by_metric(store: Store) -> None:
     rows = pq.ParquetFile(path).read(columns=["metric", "run_id"])
     assert rows["metric"].to_pylist() == ["accuracy"] * 12 + ["macro_f1"] * 12
     assert rows["run_id"].to_pylist() == RUNS * 2
+
+
+@given(
+    rows=st.lists(st.tuples(st.text("ab", max_size=2) | st.none(), st.none() | st.integers(0, 3))),
+    room=st.sampled_from([4, 1 << 62]),
+)
+def test_rows_are_sorted_as_python_sorts_them(rows: list[tuple[str | None, int | None]], room: int) -> None:
+    columns = [
+        pa.chunked_array([pa.array([row[i] for row in rows], kind)]) for i, kind in enumerate((pa.string(), pa.int64()))
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compaction, "_ROOM", room)
+        order = compaction._order(columns).tolist()
+    nulls_first = [[(0, 0) if value is None else (1, value) for value in row] for row in rows]
+    assert order == sorted(range(len(rows)), key=nulls_first.__getitem__)
 
 
 def test_fresh_seals_are_read_beside_it(store: Store) -> None:

@@ -24,7 +24,7 @@ def start(folder: Path, *steps: str, fault: str = "") -> subprocess.Popen[str]:
 
 def finish(process: subprocess.Popen[str]) -> list[object]:
     """What its steps returned. Fails when it did."""
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     return [json.loads(line) for line in out.splitlines()]
 
@@ -32,7 +32,7 @@ def finish(process: subprocess.Popen[str]) -> list[object]:
 def killed_at(fault: str, folder: Path, *steps: str) -> bool:
     """Run the steps with a fault that kills; whether it did."""
     process = start(folder, *steps, fault=fault)
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=600)
     assert process.returncode in (0, -signal.SIGKILL), err
     return process.returncode != 0
 
