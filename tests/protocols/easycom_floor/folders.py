@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -50,3 +51,9 @@ def write_addressee(path: Path, sessions: Sequence[Session]) -> Path:
     lines = [f"{s.name},{first},{last},{stratum}" for s in sessions for first, last, stratum in s.addressee]
     path.write_text("\n".join(["session,first_row,last_row,stratum", *lines]) + "\n", encoding="utf-8")
     return path
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    """The cells of a CSV file as text."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
