@@ -106,6 +106,8 @@ class _Reader:
         value = self.row.get(field)
         if value is None:
             return None
+        if type(value) is str and value.isascii():  # nearly always, and cheaper than asking the rest
+            return value or None
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         return self.normalised(field, value) or None

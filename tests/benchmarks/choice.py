@@ -10,12 +10,14 @@ every row in seven populations, then read in these ways, interleaved, best of RE
                    population, clusters left together as in scoring
     per cluster    the same with the states of every cluster kept apart, as comparing needs them
     six metrics    without the coverage, which alone needs an order of the rows
-    numpy          the seven of one population, vectorised, one core, with the reading of the file; `in memory` without
+    numpy          the seven for all rows, vectorised, one core, with the reading of the file
+    in memory      the same without the reading
+    populations    the same for every population, as seven metrics has it
 
 --options: of every question. --ragged: 2 to 11 options in place of that. --clusters: how many (default 1,000). Ratios
-are to the scan floor, in seconds and, for a machine that others use too, in seconds of processor time. Every way's numbers
-are compared before anything is printed. Memory is the peak of a process of
-its own which does nothing else, less what that process held before it started.
+are to the scan floor, in seconds and, for a machine that others use too, in seconds of processor time. Every way's
+numbers are compared before anything is printed. Memory is the peak of a process of its own which does nothing else,
+less what that process held before it started.
 """
 
 from __future__ import annotations
@@ -173,6 +175,23 @@ def numpy_metrics(p: np.ndarray, first: np.ndarray, label: np.ndarray, options: 
     }
 
 
+def numpy_populations(p: np.ndarray, first: np.ndarray, label: np.ndarray, options: int | None) -> dict[str, float]:
+    """All, clean, headline, type, variant, each source and each task; the numbers of all."""
+    cell = np.arange(len(first)) % CELLS
+    whole = np.ones(len(first), bool)
+    masks = [whole] * 5 + [cell // 8 == source for source in range(4)] + [cell % 8 == task for task in range(8)]
+    found = [numpy_metrics(*chosen(p, first, label, mask), options) for mask in masks]
+    return found[0]
+
+
+def chosen(p: np.ndarray, first: np.ndarray, label: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, ...]:
+    if mask.all():
+        return p, first, label
+    options = np.diff(np.append(first, len(p)))
+    kept = options[mask]
+    return p[np.repeat(mask, options)], np.cumsum(kept) - kept, label[mask]
+
+
 def ways(folder: Path, size: Size, threads: int | None) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
     options = None if size.ragged else size.options
     yield "scan floor", scan_floor, (folder, threads)
@@ -192,6 +211,7 @@ def main(folder: Path, size: Size, repeats: int, threads: int | None) -> None:
             _timed(seconds, answered, way, act, *arguments)
         held = loaded(folder)
         _timed(seconds, answered, "in memory", numpy_metrics, *held, options)
+        _timed(seconds, answered, "populations", numpy_populations, *held, options)
         del held
     for way, found in answered.items():
         for metric, value in found.items():

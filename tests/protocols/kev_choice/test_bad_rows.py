@@ -53,6 +53,7 @@ BAD_ROWS: dict[str, tuple[list[dict[str, Any]], type[EvalframeError], str]] = {
     "no keys": ([good(keys=None)], ChoiceRowRefused, "a list of option names"),
     "a repeated option": ([good(keys=["x", "x"])], ChoiceRowRefused, "'x' twice"),
     "options equal in normal form": ([good(keys=["\u00e9", "e\u0301"])], ChoiceRowRefused, "twice"),
+    "an option that is a list": ([good(keys=["x", ["y"]])], ChoiceRowRefused, "keys: text"),
     "an option that is no text": ([good(keys=["x", 1])], ChoiceRowRefused, "keys: text"),
     "label too large": ([good(label=2)], ChoiceRowRefused, "from 0 to 1"),
     "label below 0": ([good(label=-1)], ChoiceRowRefused, "from 0 to 1"),
