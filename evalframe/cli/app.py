@@ -14,6 +14,7 @@ from evalframe.cli import (
     export,
     floor,
     kev,
+    report,
     rescore,
     robometer,
     runs,
@@ -45,6 +46,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "sql": sql.sql,
     "rescore": rescore.rescore,
     "export": export.export,
+    "report": report.report,
 }
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., object]]]] = {
     "wisp": (

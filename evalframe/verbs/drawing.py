@@ -74,9 +74,14 @@ def csv(data: pa.Table) -> str:
 
 
 def html(data: pa.Table) -> str:
-    """An HTML table, every cell escaped."""
-    head = "".join(f"<th>{escape(printable(n))}</th>" for n in data.column_names)
-    lines = ("".join(f"<td>{escape(cell(v))}</td>" for v in row.values()) for row in data.to_pylist())
+    """An HTML table, every cell escaped; cells of numbers have the class `n`."""
+    kinds = [' class="n"' if _is_number(field.type) else "" for field in data.schema]
+    named = zip(kinds, data.column_names, strict=True)
+    head = "".join(f"<th{kind}>{escape(printable(n))}</th>" for kind, n in named)
+    lines = (
+        "".join(f"<td{kind}>{escape(cell(v))}</td>" for kind, v in zip(kinds, row.values(), strict=True))
+        for row in data.to_pylist()
+    )
     return (
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
     )

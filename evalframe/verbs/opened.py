@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalframe.verbs.explanations import Explanation
     from evalframe.verbs.export import Exported
     from evalframe.verbs.leaderboard import Leaderboard
+    from evalframe.verbs.report import Report
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,6 +106,12 @@ class Store:
         from evalframe.verbs.export import export
 
         return export(self.folder, to, **options)
+
+    def report(self, output: Path | None = None, **options: Any) -> Report:
+        """One page that shows the store; the options are those of `evalframe.verbs.report.report`."""
+        from evalframe.verbs.report import report
+
+        return report(self.folder, output, **options)
 
     def rescore(self, runs: Sequence[str] | None = None) -> Rows:
         """Score stored runs again under the installed definitions; results under older ones stay."""

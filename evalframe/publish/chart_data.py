@@ -1,0 +1,130 @@
+"""Rows for charts from the star schema: a few numbers per run, never the facts themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalframe.errors import printable
+from evalframe.publish.charts import BETTER, UNCLEAR, WORSE
+
+Rows = list[dict[str, Any]]
+FAILED = "(failed)"
+_Z = 1.959963984540054
+
+
+def reliability_rows(fact_bin: pa.Table, protocol: str, fingerprint: str, stratum: str, runs: Sequence[str]) -> Rows:
+    """Bins with answers: mean confidence, share of right answers, Wilson 95 % interval of it (answers independent)."""
+    chosen = fact_bin.filter(
+        (pc.field("protocol") == protocol)
+        & (pc.field("protocol_fingerprint") == fingerprint)
+        & (pc.field("stratum") == stratum)
+        & (pc.field("n") > 0)
+        & pc.field("run_id").isin(list(runs))
+    )
+    rows = []
+    for row in chosen.to_pylist():
+        low, high = wilson(row["correct"], row["n"])
+        rows.append(
+            {
+                "run": printable(row["run_id"]),
+                "confidence": row["confidence_sum"] / row["n"],
+                "accuracy": row["correct"] / row["n"],
+                "low": low,
+                "high": high,
+                "n": row["n"],
+            }
+        )
+    return rows
+
+
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share; n > 0."""
+    share, spread = hits / n, _Z * _Z / n
+    centre = (share + spread / 2) / (1 + spread)
+    half = _Z / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def confusion_rows(
+    fact_confusion: pa.Table, run: str, fingerprint: str, classes: Sequence[str]
+) -> tuple[Rows, list[str], list[str]]:
+    """Cells of one run over all strata's whole, then the true and the predicted classes in order.
+
+    classes: the vocabulary in its order; absent classes are rows and columns of zeros. Failed items are a last column.
+    """
+    chosen = fact_confusion.filter(
+        (pc.field("run_id") == run)
+        & (pc.field("protocol_fingerprint") == fingerprint)
+        & (pc.field("stratum") == "all")
+        & pc.field("is_counted")
+    )
+    counts: dict[tuple[str, str], int] = {}
+    for row in chosen.select(["target_class", "predicted_class", "n"]).to_pylist():
+        cell = (printable(row["target_class"]), printable(row["predicted_class"] or FAILED))
+        counts[cell] = counts.get(cell, 0) + row["n"]
+    targets = [printable(name) for name in classes]
+    predictions = [*targets, *([FAILED] if any(p == FAILED for _, p in counts) else [])]
+    support = {target: sum(counts.get((target, p), 0) for p in predictions) for target in targets}
+    rows = [
+        {
+            "target": target,
+            "predicted": predicted,
+            "n": (n := counts.get((target, predicted), 0)),
+            "share": n / support[target] if support[target] else 0.0,
+        }
+        for target in targets
+        for predicted in predictions
+    ]
+    return rows, targets, predictions
+
+
+def forest_rows(rows: Iterable[Mapping[str, Any]], limit: int) -> dict[str, Rows]:
+    """Unit -> rows of a forest plot: changes with an interval, proportions in percentage points.
+
+    Additional tests repeat a change and are left out. At most `limit` rows per unit, in the order given.
+    """
+    units: dict[str, Rows] = {}
+    shown = [r for r in rows if r["change"] is not None and r["ci_low"] is not None and "additional" not in r["flags"]]
+    several = len({row["candidate_run"] for row in shown}) > 1
+    for row in shown:
+        points = row["change_pp"] is not None
+        change, low, high = (row[f"{name}_pp" if points else name] for name in ("change", "ci_low", "ci_high"))
+        unit = "percentage points" if points else str(row["unit"]).replace("_", " ")
+        label = _label(row) + (f" · {printable(row['candidate_run'], 60)}" if several else "")
+        made = units.setdefault(unit, [])
+        if len(made) < limit:
+            made.append({"label": label, "change": change, "low": low, "high": high, "verdict": _verdict(row)})
+    return units
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    parts = [row["metric"], *(f"{row['horizon_s']:g} s" for _ in [0] if row["horizon_s"] is not None)]
+    if row["stratum"] != "all":
+        parts.append(f"({printable(row['stratum'], 40)})")
+    return " ".join(parts)
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    """By the interval alone: all of it on one side of no change."""
+    sign = {"higher": 1, "lower": -1}.get(row["better"], 0)
+    if sign == 0 or row["ci_low"] <= 0 <= row["ci_high"]:
+        return UNCLEAR
+    return BETTER if sign * row["ci_low"] > 0 else WORSE
+
+
+def horizon_rows(values: Iterable[Mapping[str, Any]], metric: str, stratum: str, recall: float) -> Rows:
+    """Defined values of one metric at one wanted recall, by run and horizon."""
+    return [
+        {"run": printable(row["run_id"]), "horizon_s": row["horizon_s"], "value": row["value"]}
+        for row in values
+        if row["metric"] == metric
+        and row["stratum"] == stratum
+        and row["recall"] == recall
+        and row["horizon_s"] is not None
+        and row["value"] is not None
+    ]
