@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from evalframe.engines.base import Engine
 from evalframe.errors import EngineError, NotPortable
@@ -25,6 +25,19 @@ TOLERANCE = 1e-12
 
 Outcome = Literal["exact", "close", "differs", "not portable"]
 _RANK: Mapping[str, int] = {"exact": 0, "close": 1, "not portable": 2, "differs": 3}
+
+
+class Evaluates(Protocol):
+    """As much of an engine as is needed to be compared."""
+
+    def bind(self, name: str, source: pa.Table) -> None:
+        """Make a table readable as `name`."""
+
+    def unbind(self, *names: str) -> None:
+        """Forget what was bound under these names."""
+
+    def evaluate(self, plan: Plan) -> dict[str, pa.Table]:
+        """The rows of the plan's outputs."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ def compare(
     inputs: Mapping[str, pa.Table],
     parameters: Mapping[str, str],
     expected: pa.Table,
-    engine: Engine,
+    engine: Evaluates,
 ) -> Agreement:
     """`relation` over `inputs` on `engine`, beside the rows `expected` of the engine of record."""
     alone = Plan(
@@ -81,7 +94,7 @@ def compare_plan(
     plan: Plan,
     tables: Mapping[str, pa.Table],
     record: Engine,
-    others: Mapping[str, Engine],
+    others: Mapping[str, Evaluates],
     layers: Collection[str] | None = None,
 ) -> Iterator[tuple[str, Agreement]]:
     """(name of the other engine, agreement) for every relation of `plan` over the contract tables it reads.

@@ -25,6 +25,7 @@ def explain(
     ] = None,
     set_: SetOption = None,
     relations: RelationsOption = None,
+    dialect: Annotated[str | None, Parameter(help="Show the chain above facts as SQL of this engine: spark.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Say what a metric, protocol or table means, from the files that define it.
@@ -43,6 +44,7 @@ def explain(
         where=pairs(where, "--where"),
         settings=pairs(set_, "--set"),
         relations=relations,
+        dialect=dialect,
     )
     if json:
         show_json(answer.body, "explain")

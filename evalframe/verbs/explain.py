@@ -16,6 +16,7 @@ from evalframe.protocols import all_protocols
 from evalframe.relations import Catalogue, catalogue, plan
 from evalframe.store import Store
 from evalframe.verbs import drawing
+from evalframe.verbs.explain_dialect import in_dialect
 from evalframe.verbs.explanations import Explanation, of_protocol, of_relation, of_table
 from evalframe.verbs.rescore import stored_run
 from evalframe.verbs.sql import default_parameters
@@ -32,15 +33,19 @@ def explain(
     where: Mapping[str, str] | None = None,
     settings: Mapping[str, str] | None = None,
     relations: Path | None = None,
+    dialect: str | None = None,
 ) -> Explanation:
     """Explain a relation, a protocol or a contract table by name.
 
     steps: also evaluate the relation's chain on a stored run, `limit` rows of each link. where: column -> text; links
     that have such a column show only the rows that hold it, so that one item can be followed. example: write a table's
     three rows to this file. relations: a folder of the user's own; its rules and the relation's cases are checked too.
+    dialect: show the relation's chain above facts as SQL of another engine instead.
     Raises UnknownName, with the nearest names, for a name that is none of the three.
     """
     known = catalogue(*([relations] if relations else []))
+    if dialect is not None:
+        return in_dialect(known, name, dialect, settings or {})
     if steps:
         return _steps(known, name, store, run, limit, dict(where or {}), dict(settings or {}))
     protocols = [one for one in all_protocols() if name in (one.name, one.label)]

@@ -46,6 +46,16 @@ def test_a_bin_of_its_own_for_1_is_a_declared_difference(tmp_path: Path) -> None
     assert any("declared difference" in line for line in found.body()["scope"]["shown"])
 
 
+def test_torchmetrics_has_that_bin() -> None:
+    pytest.importorskip("torchmetrics")
+    found = audit_parity(REFERENCES / "torchmetrics_ece.yaml")
+    (ece,) = found.body()["comparisons"]
+    assert (ece["outcome"], ece["n_compared"]) == ("agrees", 20)
+    assert ece["declared"]["differing"] > 0
+    assert ece["declared"]["largest_difference"] > 1e-3
+    assert found.body()["versions"]["torchmetrics"]
+
+
 def _spec(folder: Path, changes: dict[str, Any]) -> Path:
     """bucketed_ece.yaml with other content, beside its reference."""
     content = yaml.safe_load((REFERENCES / "bucketed_ece.yaml").read_text(encoding="utf-8"))
