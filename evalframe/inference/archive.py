@@ -63,18 +63,22 @@ class CheckpointLimits:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One opened checkpoint file. kind: `program` (.pt2) or `state` (a state dict). members: by name below the root."""
+    """One opened checkpoint file. kind: `program` (.pt2) or `state` (a state dict). members: by name below the root.
+
+    root: the folder that torch writes all members in; none in archives of an older layout.
+    """
 
     kind: str
     members: Mapping[str, bytes]
     where: str
+    root: str = "archive/"
 
     def rebuilt(self) -> io.BytesIO:
         """An archive of exactly these members, for torch to read."""
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
             for name, content in self.members.items():
-                archive.writestr(zipfile.ZipInfo(f"archive/{name}"), content)
+                archive.writestr(zipfile.ZipInfo(self.root + name), content)
         made.seek(0)
         return made
 
@@ -90,12 +94,13 @@ def read_checkpoint(file: IO[bytes], where: str, *, trust: bool = False) -> Chec
         with zipfile.ZipFile(file) as archive:
             infos = [info for info in archive.infolist() if not info.is_dir()]
             _check_sizes(infos, size, where)
-            named = _named(infos, where)
+            legacy = trust and _layout_fault(infos) is not None
+            named = _named(infos, where, legacy)
             members = {name: archive.read(info) for name, info in named.items()}
     except BROKEN as error:
         raise refused(where, "this is no readable checkpoint", "a ZIP that torch wrote", told_by(error)) from None
     kind = "state" if "data.pkl" in members else "program"
-    checkpoint = Checkpoint(kind, members, where)
+    checkpoint = Checkpoint(kind, members, where, "" if legacy else "archive/")
     if not trust:
         _check_members(checkpoint)
         if kind == "program":
@@ -135,23 +140,28 @@ def _check_sizes(infos: list[zipfile.ZipInfo], size: int, where: str) -> None:
         raise refused(where, "the checkpoint is too large", f"at most {limits.bytes} bytes", str(total), hint)
 
 
-def _named(infos: list[zipfile.ZipInfo], where: str) -> dict[str, zipfile.ZipInfo]:
-    """Members by their name below the one root folder that torch writes."""
+def _layout_fault(infos: list[zipfile.ZipInfo]) -> str | None:
+    """What there is besides the one root folder that torch writes; None where there is just that."""
+    bare = sorted(info.filename for info in infos if "/" not in info.filename)
     roots = {info.filename.partition("/")[0] for info in infos if "/" in info.filename}
-    bare = [info.filename for info in infos if "/" not in info.filename]
-    if bare or len(roots) != 1:
-        found = ", ".join(sorted(bare)[:5]) if bare else f"{len(roots)} folders"
+    return ", ".join(bare[:5]) if bare else None if len(roots) == 1 else f"{len(roots)} folders"
+
+
+def _named(infos: list[zipfile.ZipInfo], where: str, legacy: bool) -> dict[str, zipfile.ZipInfo]:
+    """Members by their name below the root folder, or by their whole name in a trusted archive of an older layout."""
+    fault = None if legacy else _layout_fault(infos)
+    if fault is not None:
         raise refused(
             where,
             "the archive is of a legacy or unknown layout",
             "one folder that holds every member, as torch.export.save and torch.save write it",
-            found or "nothing",
-            "torch.export.save(torch.export.load('OLD.pt2'), 'NEW.pt2')  # where you trust the old file",
+            fault,
+            _TRUST,
         )
     named: dict[str, zipfile.ZipInfo] = {}
     lower: set[str] = set()
     for info in infos:
-        name = info.filename.partition("/")[2]
+        name = info.filename if legacy else info.filename.partition("/")[2]
         if name.lower() in lower:
             raise refused(where, "a member stands twice", "each name once", name)
         lower.add(name.lower())

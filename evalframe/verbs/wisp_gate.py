@@ -201,7 +201,8 @@ def gate(
             on_read=seal,
         ),
     ]
-    findings = sorted(found, key=lambda f: (list(by_id).index(f.run_id), GATES.index(f.gate)))
+    place = {name: number for number, name in enumerate(by_id)}
+    findings = sorted(found, key=lambda f: (place[f.run_id], GATES.index(f.gate)))
     return _finished(gate_id, findings, models, required, {**bad_frozen, **bad_runs}, facts, output, folder, force)
 
 

@@ -14,6 +14,8 @@ import numpy as np
 import torch
 from torch import nn
 
+torch.set_num_threads(1)  # these networks are too small to share between threads
+
 CLASSES = ("sit", "stand", "walk")
 CHANNELS, LENGTH = 6, 20
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from evalframe.errors import CheckpointRefused
+from evalframe.inference.archive import read_checkpoint
 from evalframe.inference.checkpoint import load
 from tests.inference import payloads
 
@@ -59,6 +61,13 @@ def test_trust_lets_a_file_of_your_own_run(tmp_path: Path) -> None:
     with contextlib.suppress(CheckpointRefused):
         load(archive, trust_pickle=True)
     assert target.exists()
+
+
+def test_trust_hands_an_older_layout_to_torch_as_it_is(tmp_path: Path) -> None:
+    with (payloads.legacy_layout(tmp_path, tmp_path / "created")).open("rb") as file:
+        checkpoint = read_checkpoint(file, "model.pt2", trust=True)
+    with zipfile.ZipFile(checkpoint.rebuilt()) as again:
+        assert "serialized_state_dict.pt" in again.namelist()
 
 
 def test_a_sound_archive_is_let_in(tmp_path: Path) -> None:

@@ -123,7 +123,6 @@ def predictions(module: nn.Module, method: str, arrays: Mapping[str, Any]) -> np
 
 def build(folder: Path, watch: Watch, seeds: int = 3, epochs: int = 8) -> Release:
     """3 methods x 4 folds x `seeds` models with checkpoints, data, exports, predictions, sidecars and a catalogue."""
-    torch.set_num_threads(1)  # the networks are too small to share between threads
     made = Release(folder)
     data: dict[int, tuple[dict[str, Any], Path, Path]] = {}
     for fold in range(FOLDS):
