@@ -40,12 +40,13 @@ def comparisons(
 ) -> Compared:
     """Those asked for, or else each kind's runs with its oldest one.
 
-    With a baseline and no candidates: all runs that share a kind with it.
+    With a baseline and no candidates: all runs that share a kind with it. Raises UnknownName for a run that is not there.
     """
     if baseline is not None and candidates:
         return Compared((compare(store, baseline, candidates, protocol=protocol, replicates=replicates),), ())
     kinds = _kinds(store, protocol)
     if baseline is not None:
+        store.run(baseline)  # refuses a run that is not there
         kinds = [(label, _first(baseline, runs)) for label, runs in kinds if baseline in runs]
     made, left = [], []
     kinds = [(label, runs) for label, runs in kinds if len(runs) > 1]

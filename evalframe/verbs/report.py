@@ -16,7 +16,8 @@ from evalframe.publish.star import Star, star
 from evalframe.relations import catalogue
 from evalframe.verbs.comparisons import REPLICATES, Compared, comparisons
 from evalframe.verbs.outputs import write_text
-from evalframe.verbs.report_sections import Material, sections
+from evalframe.verbs.report_material import Material
+from evalframe.verbs.report_sections import sections
 
 if TYPE_CHECKING:
     from evalframe.store import Store

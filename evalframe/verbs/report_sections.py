@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,66 +10,21 @@ import pyarrow.compute as pc
 
 from evalframe.compare.reached import recall_metric
 from evalframe.errors import NotComparable, printable
-from evalframe.protocols import Protocol, all_protocols
 from evalframe.protocols import protocol as protocol_of
 from evalframe.publish import chart_data, charts
 from evalframe.publish.page import Figure, Html, Section, text
-from evalframe.publish.star import Star
 from evalframe.relations import catalogue
-from evalframe.verbs import drawing
-from evalframe.verbs.comparisons import Compared
+from evalframe.verbs import drawing, report_trust
 from evalframe.verbs.leaderboard import leaderboard
+from evalframe.verbs.report_material import FIRST_ROWS, TABLE_ROWS, Material
 
 if TYPE_CHECKING:
-    from evalframe.store import Store
     from evalframe.verbs.compare import Comparison
 
 RUNS_DRAWN = 8
 """Lines of one chart that an eye can follow."""
 
-BOARDS, MATRICES, FOREST_ROWS, PRIMARY_ROWS, TABLE_ROWS = 2, 4, 30, 12, 400
-
-
-@dataclass(frozen=True)
-class Material:
-    """What a report is made of."""
-
-    store: Store
-    star: Star
-    compared: Compared
-    protocol: str | None = None
-
-    def rows(self, table: str) -> list[dict[str, Any]]:
-        """Rows of one table of the star schema."""
-        found: list[dict[str, Any]] = self.star.tables[table].to_pylist()
-        return found
-
-    @cached_property
-    def values(self) -> list[dict[str, Any]]:
-        """Values that stand for their runs."""
-        table = self.star.tables["fact_metric"].filter(pc.field("is_authority"))
-        found: list[dict[str, Any]] = table.to_pylist()
-        return found
-
-    @cached_property
-    def protocols(self) -> list[tuple[Protocol, str]]:
-        """(protocol, fingerprint) of the results shown, those with most runs first."""
-        known = {one.label: one for one in all_protocols()}
-        runs: dict[tuple[str, str], set[str]] = {}
-        for row in self.values:
-            if row["protocol"] in known:
-                runs.setdefault((row["protocol"], row["protocol_fingerprint"]), set()).add(row["run_id"])
-        order = sorted(runs, key=lambda key: (key[0], -len(runs[key]), key[1]))
-        found = [(known[label], fingerprint) for label, fingerprint in order]
-        return [(one, print_) for one, print_ in found if self.protocol in (None, one.label, one.name)]
-
-    def runs_of(self, label: str, fingerprint: str) -> list[str]:
-        """Runs with results under a fingerprint, oldest first; those that were compared come before others."""
-        has = {r["run_id"] for r in self.values if (r["protocol"], r["protocol_fingerprint"]) == (label, fingerprint)}
-        compared = dict.fromkeys(
-            run for one in self.compared.comparisons for run in (one.request.baseline, *one.request.candidates)
-        )
-        return [run for run in dict.fromkeys((*compared, *self.store.run_ids())) if run in has]
+BOARDS, MATRICES, FOREST_ROWS = 2, 4, 30
 
 
 def sections(material: Material) -> list[Section]:
@@ -82,10 +35,10 @@ def sections(material: Material) -> list[Section]:
         _reliability(material),
         _confusion(material),
         _recall(material),
-        _denominators(material),
-        _protocols(material),
-        _trust(material),
-        _not_run(material),
+        report_trust.denominators(material),
+        report_trust.protocols(material),
+        report_trust.trust(material),
+        report_trust.not_run(material),
     ]
     return [section for section in made if section.blocks]
 
@@ -100,7 +53,7 @@ def _verdicts(material: Material) -> Section:
         if figures:
             section.blocks.append(figures)
             section.say(
-                "Lines are 95 % percentile intervals from a paired cluster bootstrap. Colour and shape go by them alone;"
+                "Lines are 95 % percentile intervals from a paired cluster bootstrap. Colour and shape go by them;"
                 " Holm's adjustment stands in the table.",
                 "note",
             )
@@ -138,8 +91,8 @@ def _changes(section: Section, comparison: Comparison) -> None:
     """The primary rows as a table, all rows for those who look."""
     whole, legend = comparison.paper(), comparison.legend()
     judged = [metric in comparison.primary for metric in comparison.table["metric"].to_pylist()]
-    primary = whole.filter(pa.array(judged, pa.bool_())).slice(0, PRIMARY_ROWS)
-    section.table(drawing.html(primary if len(primary) else whole.slice(0, PRIMARY_ROWS)), legend)
+    primary = whole.filter(pa.array(judged, pa.bool_())).slice(0, FIRST_ROWS)
+    section.table(drawing.html(primary if len(primary) else whole.slice(0, FIRST_ROWS)), legend)
     if len(whole) > len(primary):
         section.folded(f"All {len(whole)} rows", drawing.html(whole.slice(0, TABLE_ROWS)))
     if len(whole) > TABLE_ROWS:
@@ -168,8 +121,8 @@ def _leaderboards(material: Material) -> Section:
         if figures:
             section.blocks.append(figures)
         paper = board.paper()
-        section.table(drawing.html(paper.slice(0, PRIMARY_ROWS)), board.legend())
-        if len(paper) > PRIMARY_ROWS:
+        section.table(drawing.html(paper.slice(0, FIRST_ROWS)), board.legend())
+        if len(paper) > FIRST_ROWS:
             section.folded(f"All {len(paper)} rows", drawing.html(paper.slice(0, TABLE_ROWS)))
     return section
 
@@ -266,128 +219,3 @@ def _recall(material: Material) -> Section:
                 ]
             )
     return section
-
-
-def _denominators(material: Material) -> Section:
-    section = Section("Denominators", "denominators")
-    primary = {row["metric_key"] for row in material.rows("dim_metric") if row["is_primary"]}
-    strata = {(one.label, fingerprint): one.primary_stratum for one, fingerprint in material.protocols}
-    recalls = {one.label: one.primary_recall for one, _ in material.protocols}
-    kept = []
-    for row in material.values:
-        if row["metric_key"] not in primary or row["stratum"] != strata.get(
-            (row["protocol"], row["protocol_fingerprint"])
-        ):
-            continue
-        wanted = recalls.get(row["protocol"])
-        if row["recall"] is None or wanted is None or row["recall"] == float(wanted):
-            kept.append({name: row[name] for name in _DENOMINATORS} | {"fingerprint": _short(row)})
-    if kept:
-        section.say("Primary metrics with what was divided by what, what was left out and what failed.")
-        section.table(drawing.html(_table(kept[:PRIMARY_ROWS])))
-        if len(kept) > PRIMARY_ROWS:
-            section.folded(f"All {len(kept)} values", drawing.html(_table(kept[:TABLE_ROWS])))
-        if len(kept) > TABLE_ROWS:
-            section.say(f"{len(kept) - TABLE_ROWS} more values are in fact_metric of an export.", "note")
-    return section
-
-
-_DENOMINATORS = (
-    "run_id",
-    "metric",
-    "horizon_s",
-    "value",
-    "status",
-    "reason",
-    "numerator",
-    "denominator",
-    "n_items",
-    "n_excluded",
-    "n_failed",
-    "tainted",
-    "origin",
-)
-
-
-def _short(row: dict[str, Any]) -> str:
-    return str(row["metric_fingerprint"] or "recorded")[:20]
-
-
-def _protocols(material: Material) -> Section:
-    section = Section("Protocols", "protocols")
-    shown = {fingerprint for _, fingerprint in material.protocols}
-    for row in material.rows("dim_protocol"):
-        if row["protocol_fingerprint"] not in shown:
-            continue
-        section.blocks.append(Html(f"<h3>{text(row['protocol'])}: {text(row['title'])}</h3>"))
-        section.blocks.append(Html(f"<p><code>{text(row['protocol_fingerprint'])}</code></p>"))
-        section.say(f"{len(material.runs_of(row['protocol'], row['protocol_fingerprint']))} runs. {row['claims']}")
-        section.blocks.append(
-            Html(f"<details><summary>Parameters</summary><p><code>{text(row['parameters'])}</code></p></details>")
-        )
-    return section
-
-
-def _trust(material: Material) -> Section:
-    """Taint, freezes, findings and errata."""
-    section = Section("Taint, freezes and findings", "trust")
-    bent = [row for row in material.rows("dim_run") if row["tainted"]]
-    section.say(
-        f"{len(bent)} tainted runs: the protocol was bent for them on request." if bent else "No run is tainted."
-    )
-    if bent:
-        section.table(drawing.html(_table([{k: row[k] for k in ("run_id", "system", "taint_reason")} for row in bent])))
-    frozen = material.store.read("floor_freezes").to_pylist()
-    if frozen:
-        columns = ("run_id", "question", "n_yes", "n_no", "n_unsure", "n_events", "reviewers", "sheet_sha256")
-        section.say("Audit sheets that were answered and frozen:")
-        section.table(drawing.html(_table([{k: row[k] for k in columns} for row in frozen])))
-    else:
-        section.say("No audit sheet is frozen.")
-    found = [row for row in material.rows("fact_audit") if row["kind"] != "gate"]
-    if found:
-        said = ("kind", "run_id", "subject", "metric", "status", "difference", "reason")
-        section.folded(
-            f"{len(found)} findings and errata",
-            drawing.html(_table([{k: row[k] for k in said} for row in found[:TABLE_ROWS]])),
-        )
-    return section
-
-
-def _not_run(material: Material) -> Section:
-    """What no number on the page speaks for."""
-    section = Section("What was not run", "not-run")
-    gates = [row for row in material.rows("fact_audit") if row["kind"] == "gate"]
-    idle = [row for row in gates if row["status"] == "not_run"]
-    if gates:
-        section.say(f"Gates: {len(gates) - len(idle)} of {len(gates)} were run; one that was not is no pass.")
-        shown = [{k: row[k] for k in ("run_id", "subject", "status", "reason")} for row in gates[:TABLE_ROWS]]
-        section.table(drawing.html(_table(shown)))
-    else:
-        section.say("Gates: none were run on this store.")
-    for line in material.compared.left_out:
-        section.say(f"Not compared: {line}")
-    if not material.compared.comparisons:
-        section.say("No runs were compared.")
-    unscored = sorted({row["run_id"] for row in material.rows("dim_run")} - {r["run_id"] for r in material.values})
-    if unscored:
-        section.say(f"Runs without a value: {_some(unscored)}")
-    undefined: dict[str, int] = {}
-    for row in material.values:
-        if row["status"] != "ok":
-            undefined[row["reason"]] = undefined.get(row["reason"], 0) + 1
-    if undefined:
-        counts = ", ".join(f"{reason} {n}" for reason, n in sorted(undefined.items()))
-        section.say(f"Undefined values, which are not zero: {counts}.")
-    return section
-
-
-def _some(names: Sequence[str], limit: int = 20) -> str:
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(printable(name, 80) for name in names[:limit]) + more
-
-
-def _table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows as a table without the columns that none of them fills."""
-    used = [name for name in rows[0] if any(row[name] is not None for row in rows)]
-    return pa.Table.from_pylist([{name: row[name] for name in used} for row in rows])

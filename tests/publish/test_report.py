@@ -21,7 +21,8 @@ from evalframe.publish.star import Star
 from evalframe.verbs.comparisons import comparisons
 from evalframe.verbs.opened import Store
 from evalframe.verbs.report import Report
-from evalframe.verbs.report_sections import Material, sections
+from evalframe.verbs.report_material import Material
+from evalframe.verbs.report_sections import sections
 from tests.publish.conftest import HOSTILE
 
 SECTIONS = ["verdicts", "leaderboards", "calibration", "confusion", "recall", "denominators", "protocols", "trust"]
@@ -51,7 +52,7 @@ def test_verdict_fingerprints_taint_and_what_was_not_run_stand_on_it(made: list[
     for fingerprint in whole.tables["dim_protocol"]["protocol_fingerprint"].to_pylist():
         assert fingerprint in text
     assert "gru-excluding: 4 metrics refused, fingerprint differs" in text
-    assert "1 tainted runs" in text
+    assert "bent on request: 1." in text
     assert "in_sample" in text
     assert "Gates: 0 of 1 were run; one that was not is no pass." in text
     assert "No audit sheet is frozen." in text
