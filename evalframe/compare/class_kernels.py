@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from evalframe.compare.kernels import Latest
+from evalframe.compare.kernels import Latest, as_floats
 from evalframe.stats import confusion
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class _Counts:
         self._table = np.hstack(tables).astype(np.float64)
 
     def __call__(self, weights: Weights) -> confusion.ClassCounts:
-        support, hits, predicted = np.split(weights.astype(np.float64) @ self._table, 3, axis=1)
+        support, hits, predicted = np.split(as_floats(weights) @ self._table, 3, axis=1)
         return confusion.ClassCounts(support, hits, predicted)
 
 

@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from evalframe.compare.cells import Cell
     from evalframe.compare.resampling import SampledState
 
-Weights = NDArray[np.int64]
+Weights = NDArray[np.float64] | NDArray[np.int64]
 Values = NDArray[np.float64]
 Kernel = Callable[[Weights], Values]
-"""Weights [b, units] to values, NaN where undefined: [b] of one cell, [b, cells] of several."""
+"""Weights [b, units], whole numbers as floats, to values: [b] of one cell, [b, cells] of several; NaN: undefined."""
+
+
+def as_floats(weights: Weights) -> Values:
+    """The weights as float64, without a copy where they are."""
+    return weights.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)

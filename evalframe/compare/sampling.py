@@ -6,7 +6,7 @@ gave what the SQL gave: for each run as a whole and, for quotients, under some r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalframe.compare.kernels import Kernel, Material, kernel_for
+from evalframe.compare.kernels import Kernel, Latest, Material, as_floats, kernel_for
 from evalframe.compare.resampling import MergedMetrics, Narrowing, SampledState, Values, Wanted, Weights
 from evalframe.relations import plan
 from evalframe.stats.draws import count_rows
@@ -47,11 +47,13 @@ class Sample:
     def values(self, blocks: Iterator[Weights]) -> dict[str, Values]:
         """Per metric [weightings, cells] over all blocks of weights; NaN where undefined."""
         parts: dict[str, list[Values]] = {metric: [] for metric in (*self.kernels, *self.rest)}
-        for weights in blocks:
+        for counts in blocks:
+            # Kernels multiply: one conversion serves all of them.
+            weights = as_floats(counts)
             for metric, kernel in self.kernels.items():
                 parts[metric].append(kernel(weights))
             if self.merged is not None:
-                for metric, values in self.merged.values(weights, self.rest).items():
+                for metric, values in self.merged.values(counts, self.rest).items():
                     parts[metric].append(values)
         return {metric: np.concatenate(values) for metric, values in parts.items()}
 
@@ -87,14 +89,14 @@ class Sampler:
         kernels = {}
         for metric, cells in wanted.items():
             kernel = kernel_for(metric, cells, material)
-            if kernel is not None and _same(kernel(whole), self._values(runs, metric, wanted)):
+            if kernel is not None and _same(kernel(as_floats(whole)), self._values(runs, metric, wanted)):
                 kernels[metric] = kernel
         rest = {metric: cells for metric, cells in wanted.items() if metric not in kernels}
         if not rest:
             return Sample(kernels, None, {}, frozenset())
         cut = [states[state.name] for state in self._cut(rest)]
         merged = MergedMetrics(self._engine, self._catalogue, list(rest), parameters, cut, dimensions)
-        quotients, unlike = self._quotients(merged, runs, rest, np.concatenate([whole, _probes(runs, clusters)]))
+        quotients, unlike = self._checked(merged, runs, rest, np.concatenate([whole, _probes(runs, clusters)]))
         rest = {metric: cells for metric, cells in rest.items() if metric not in quotients}
         if rest:
             cut = [states[state.name] for state in self._cut(rest)]
@@ -105,7 +107,7 @@ class Sampler:
         """One state of `runs`, as far as the cells in `wanted` need it."""
         return SampledState(self._catalogue[name], Narrowing.to(wanted).rows(self.states[name]), runs, clusters)
 
-    def _quotients(
+    def _checked(
         self, merged: MergedMetrics, runs: Sequence[str], wanted: Wanted, weights: Weights
     ) -> tuple[dict[str, Kernel], frozenset[str]]:
         """Metrics that are a sum over a sum of each unit's own numerator and denominator; and those that are unlike.
@@ -113,18 +115,17 @@ class Sampler:
         weights: each run as a whole first, then random ones. What holds for all of them is taken to hold for any.
         """
         columns = merged.apart(weights, wanted)
-        found: dict[str, Kernel] = {}
+        alike = {}
         unlike: set[str] = set()
         for metric in wanted:
             by_sql = columns["value"][metric][-len(weights) :]
             if not _same(by_sql[: len(runs)], self._values(runs, metric, wanted)):
                 unlike.add(metric)
-            numerators = np.nan_to_num(columns["numerator"][metric][: -len(weights)])
-            denominators = np.nan_to_num(columns["denominator"][metric][: -len(weights)])
-            quotient = partial(_quotient, numerators, denominators)
-            if _same(quotient(weights), by_sql):
-                found[metric] = quotient
-        return found, frozenset(unlike)
+            each = [np.nan_to_num(columns[name][metric][: -len(weights)]) for name in ("numerator", "denominator")]
+            parts = np.stack(each, axis=-1)
+            if _same(_divided(_summed(parts, weights)), by_sql):
+                alike[metric] = parts
+        return _quotients(alike), frozenset(unlike)
 
     def _cut(self, wanted: Wanted) -> tuple[Relation, ...]:
         return self._catalogue.cluster_states(*wanted)
@@ -153,9 +154,31 @@ def _probes(runs: Sequence[str], clusters: pa.Array) -> Weights:
     return np.hstack([1 - swapped, swapped])
 
 
-def _quotient(numerators: Values, denominators: Values, weights: Weights) -> Values:
-    w = weights.astype(np.float64)
-    part, whole = w @ numerators, w @ denominators
+def _quotients(parts: Mapping[str, Values]) -> dict[str, Kernel]:
+    """A kernel per metric from its numerators and denominators [units, cells, 2]; one product serves all of them."""
+    if not parts:
+        return {}
+    every = np.concatenate(list(parts.values()), axis=1)
+    sums = Latest(partial(_summed, every))
+    ends = np.cumsum([each.shape[1] for each in parts.values()])
+    return {
+        metric: partial(_part, sums, slice(end - each.shape[1], end))
+        for (metric, each), end in zip(parts.items(), ends, strict=True)
+    }
+
+
+def _part(sums: Callable[[Weights], Values], cells: slice, weights: Weights) -> Values:
+    return _divided(sums(weights)[:, cells])
+
+
+def _summed(parts: Values, weights: Weights) -> Values:
+    """`parts` [units, cells, 2] summed under weights [b, units]: [b, cells, 2]."""
+    summed: Values = as_floats(weights) @ parts.reshape(len(parts), -1)
+    return summed.reshape(len(weights), -1, 2)
+
+
+def _divided(sums: Values) -> Values:
+    part, whole = sums[..., 0], sums[..., 1]
     value: Values = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole != 0)
     return value
 

@@ -1,7 +1,8 @@
 """Metrics of ranked items under replicate weights, from counts per unit and score group.
 
 Equal scores form one group and are never split, so no answer depends on the order of rows. A unit is one cluster of one
-side, as in `merging`. Every function takes weights [b, units] and gives [b] values, NaN where the metric is undefined.
+side, as in `merging`. Every function takes weights [b, units], whole numbers in either type, and gives [b] values, NaN
+where the metric is undefined.
 
 Each metric needs cumulative counts after some of the groups only (its stops): precision changes where a positive is,
 a coverage budget can be exhausted where an error is. With few units the cumulative counts of a whole block of stops
@@ -21,6 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 Floats = NDArray[np.float64]
 _Reals = NDArray[np.floating]
 Counts = NDArray[np.int64]
+Weights: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 # Cells of one block of replicates x stops: a few arrays of this size stay in the cache of one core.
 _BLOCK_CELLS = 262_144
@@ -63,13 +65,13 @@ def score_groups(
 
 
 _Options = ParamSpec("_Options")
-_Kernel: TypeAlias = Callable[Concatenate[ScoreGroups, Counts, _Options], Floats]
+_Kernel: TypeAlias = Callable[Concatenate[ScoreGroups, Weights, _Options], Floats]
 
 
 def _by_blocks(kernel: _Kernel[_Options]) -> _Kernel[_Options]:
     """The same kernel, block of replicates after block."""
 
-    def blockwise(groups: ScoreGroups, weights: Counts, /, *args: _Options.args, **options: _Options.kwargs) -> Floats:
+    def blockwise(groups: ScoreGroups, weights: Weights, /, *args: _Options.args, **options: _Options.kwargs) -> Floats:
         starts = range(0, max(1, len(weights)), _BLOCK_REPLICATES)
         parts = [kernel(groups, weights[start : start + _BLOCK_REPLICATES], *args, **options) for start in starts]
         return np.concatenate(parts, axis=-1)
@@ -79,7 +81,7 @@ def _by_blocks(kernel: _Kernel[_Options]) -> _Kernel[_Options]:
 
 
 @_by_blocks
-def average_precision(groups: ScoreGroups, weights: Counts) -> Floats:
+def average_precision(groups: ScoreGroups, weights: Weights) -> Floats:
     """Step average precision: sum over groups of the share of positives in it x precision after it."""
     area, positives = np.zeros(len(weights)), np.zeros(len(weights))
     for block in _cumulative(groups, weights, _stops_at_marked(groups)):
@@ -89,7 +91,7 @@ def average_precision(groups: ScoreGroups, weights: Counts) -> Floats:
 
 
 @_by_blocks
-def roc_auc(groups: ScoreGroups, weights: Counts) -> Floats:
+def roc_auc(groups: ScoreGroups, weights: Weights) -> Floats:
     """Probability that a positive outranks a negative, a tie counting half."""
     pairs, positives, items = (np.zeros(len(weights)) for _ in range(3))
     for block in _cumulative(groups, weights, _every_group(groups)):
@@ -101,7 +103,7 @@ def roc_auc(groups: ScoreGroups, weights: Counts) -> Floats:
 
 
 @_by_blocks
-def coverage_at_error(groups: ScoreGroups, weights: Counts, budget: Fraction) -> Floats:
+def coverage_at_error(groups: ScoreGroups, weights: Weights, budget: Fraction) -> Floats:
     """Largest share of items accepted, in whole groups from the top, with errors / accepted <= `budget`; 0 if none.
 
     `marked` are errors. Decided on integers: errors x denominator <= numerator x accepted.
@@ -115,7 +117,7 @@ def coverage_at_error(groups: ScoreGroups, weights: Counts, budget: Fraction) ->
 
 
 @_by_blocks
-def area_under_risk_coverage(groups: ScoreGroups, weights: Counts) -> Floats:
+def area_under_risk_coverage(groups: ScoreGroups, weights: Weights) -> Floats:
     """AURC: sum over groups of items added x error rate after the group, over all items. `marked` are errors.
 
     Undefined where no item has a score.
@@ -138,13 +140,13 @@ def unmarked_share(accepted: Floats) -> Floats:
 
 
 @_by_blocks
-def most_confident(groups: ScoreGroups, weights: Counts, fraction: Fraction) -> Floats:
+def most_confident(groups: ScoreGroups, weights: Weights, fraction: Fraction) -> Floats:
     """The items whose score reaches the max(1, ceil(fraction x items))-th largest, or the smallest where fewer rank.
 
     [3, b]: how many they are, how many of them are marked, and all items.
     """
     items = _items(groups, weights)
-    ranked = items - weights.astype(np.float64) @ groups.unranked
+    ranked = items - weights.astype(np.float64, copy=False) @ groups.unranked
     place = np.maximum(np.ceil(items * fraction.numerator / fraction.denominator), 1.0)
     place = np.minimum(place, ranked)
     total, marked = np.zeros(len(weights)), np.zeros(len(weights))
@@ -157,7 +159,7 @@ def most_confident(groups: ScoreGroups, weights: Counts, fraction: Fraction) -> 
 
 
 @_by_blocks
-def marked_in_top(groups: ScoreGroups, weights: Counts, k: int) -> Floats:
+def marked_in_top(groups: ScoreGroups, weights: Weights, k: int) -> Floats:
     """Marked items among the top `k`, a tied group at the cut giving its share; NaN with fewer than k items."""
     found, ranked = np.zeros(len(weights)), np.zeros(len(weights))
     for block in _cumulative(groups, weights, _every_group(groups)):
@@ -198,9 +200,9 @@ def _sum_of_products(first: _Reals, second: _Reals) -> Floats:
     return sums
 
 
-def _items(groups: ScoreGroups, weights: Counts) -> Floats:
+def _items(groups: ScoreGroups, weights: Weights) -> Floats:
     each = np.bincount(groups.unit, groups.total, minlength=groups.units) + groups.unranked
-    return weights.astype(np.float64) @ each
+    return weights.astype(np.float64, copy=False) @ each
 
 
 def _divide(part: Floats, whole: Floats) -> Floats:
@@ -228,7 +230,7 @@ def _stops_before_marked(groups: ScoreGroups) -> Counts:
     return np.asarray(stretch - (stretch[0] if stretch.size else 0), dtype=np.int64)
 
 
-def _cumulative(groups: ScoreGroups, weights: Counts, stop_of_group: Counts) -> Iterator[_Block]:
+def _cumulative(groups: ScoreGroups, weights: Weights, stop_of_group: Counts) -> Iterator[_Block]:
     """Cumulative counts after each stop (`stop_of_group` never falls), in blocks of stops. None without rows."""
     if groups.unit.size == 0:
         return
@@ -237,7 +239,7 @@ def _cumulative(groups: ScoreGroups, weights: Counts, stop_of_group: Counts) -> 
     width = max(16, _BLOCK_CELLS // max(1, len(weights)))
     edges = np.searchsorted(stop, np.arange(0, stops + width, width))
     dense = groups.units * stops <= _DENSE_ADVANTAGE * groups.unit.size
-    factors = weights.astype(_float_for(groups, weights))
+    factors = weights.astype(_float_for(groups, weights), copy=False)
     carried = [np.zeros(groups.units) for _ in range(2)]
     for i, first in enumerate(range(0, stops, width)):
         rows = slice(int(edges[i]), int(edges[i + 1]))
@@ -254,7 +256,7 @@ def _cumulative(groups: ScoreGroups, weights: Counts, stop_of_group: Counts) -> 
         yield _Block(*sums)
 
 
-def _float_for(groups: ScoreGroups, weights: Counts) -> DTypeLike:
+def _float_for(groups: ScoreGroups, weights: Weights) -> DTypeLike:
     """The narrower float type in which every cumulative count is exact."""
     largest = float(_items(groups, weights).max(initial=0.0))
     return np.float32 if largest < _EXACT_FLOAT32 else np.float64

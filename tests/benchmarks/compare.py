@@ -108,9 +108,8 @@ def classification(folder: Path, size: Size, replicates: int, repeats: int) -> N
     np.testing.assert_allclose(found, answers["states, SQL"], atol=1e-12, rtol=0)
     np.testing.assert_allclose(found[:ROW_REPLICATES], answers["rows"], atol=1e-12, rtol=0)
     seconds["rows"] *= replicates / ROW_REPLICATES
-    print(
-        f"{replicates} replicates of four metrics, {size.people} clusters, {size.classes} classes, {size.per_run:.0e} rows"
-    )
+    sizes = f"{size.people} clusters, {size.classes} classes, {size.per_run:.0e} rows"
+    print(f"{replicates} replicates of four metrics, {sizes}")
     _print(seconds, "states")
 
 

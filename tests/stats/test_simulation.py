@@ -12,10 +12,10 @@ def test_clusters_give_the_promised_error_and_coverage(position: int, by_cluster
 
 
 def test_items_of_one_cluster_are_not_independent() -> None:
-    for rates in simulate(60, by_item=True, replicates=499):
+    for rates in simulate(40, by_item=True, replicates=299):
         assert not rates.within(), rates
 
 
 @pytest.fixture(scope="module")
 def by_cluster() -> list:  # type: ignore[type-arg]
-    return simulate(300, replicates=499)
+    return simulate(200, replicates=399)
