@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evalframe.audit.values import Finding, Record, Reported
 
@@ -50,16 +49,13 @@ def confusion_findings(confusion: pa.Table, values: pa.Table) -> Iterator[Findin
         total = sum(cells.values())
         right = sum(n for (target, predicted), n in cells.items() if target == predicted)
         accuracy = values_here.get("accuracy")
-        if accuracy is not None and accuracy.n_failed == 0:
-            if accuracy.denominator is not None and accuracy.denominator != total:
-                yield told(
-                    "confusion_sums",
-                    "accuracy",
-                    f"{total} in the confusion matrix",
-                    f"{accuracy.denominator:g}: the support",
-                )
-            if total and not accuracy.near(right / total):
-                yield told("confusion_sums", "accuracy", accuracy.value, f"{right} / {total} on the diagonal")
+        if accuracy is None or accuracy.n_failed:
+            continue  # whether a failed item counts is a parameter, which these tables do not hold
+        if accuracy.denominator is not None and accuracy.denominator != total:
+            support = f"{accuracy.denominator:g}: the support"
+            yield told("confusion_sums", "accuracy", f"{total} in the confusion matrix", support)
+        if total and not accuracy.near(right / total):
+            yield told("confusion_sums", "accuracy", accuracy.value, f"{right} / {total} on the diagonal")
         scores = _class_f1(cells)
         macro, worst = values_here.get("macro_f1"), values_here.get("worst_class_f1")
         if scores and macro is not None and not macro.near(min(scores.values()), max(scores.values())):
@@ -135,8 +131,3 @@ def _place(parts: Mapping[str, Any]) -> str:
         name: str(value)[:20] if name.endswith(("fingerprint", "digest")) else value for name, value in parts.items()
     }
     return " ".join(f"{name}={value}" for name, value in cut.items() if value is not None and name != "run_id")
-
-
-def of_runs(table: pa.Table, runs: list[str] | None) -> pa.Table:
-    """The rows of these runs; all without a list."""
-    return table if runs is None else table.filter(pc.is_in(table["run_id"], pa.array(runs, pa.large_string())))
