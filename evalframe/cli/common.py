@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from evalframe.errors import UsageError
+from evalframe.errors import UsageError, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +78,7 @@ def show(table: pa.Table, format: Format = Format.TABLE, headlines: Sequence[str
 
     if format is Format.TABLE:
         for line in headlines:
-            put(line)
+            put(printable(line))
         put(drawing.table(table, terminal_width()))
     elif format is Format.JSON:
         put(json.dumps(drawing.rows(table), ensure_ascii=False, allow_nan=False, indent=1))

@@ -40,7 +40,7 @@ def comparisons(
 ) -> Compared:
     """Those asked for, or else each kind's runs with its oldest one.
 
-    With a baseline and no candidates: all runs that share a kind with it. Raises UnknownName for a run that is not there.
+    With a baseline and no candidates: all runs that share a kind with it. UnknownName for a run that is not there.
     """
     if baseline is not None and candidates:
         return Compared((compare(store, baseline, candidates, protocol=protocol, replicates=replicates),), ())

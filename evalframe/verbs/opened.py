@@ -18,6 +18,7 @@ from evalframe.verbs.results import Rows
 
 if TYPE_CHECKING:
     from evalframe.verbs.compare import Comparison
+    from evalframe.verbs.differing import Differences
     from evalframe.verbs.explanations import Explanation
     from evalframe.verbs.export import Exported
     from evalframe.verbs.leaderboard import Leaderboard
@@ -64,6 +65,12 @@ class Store:
     def runs(self) -> Runs:
         """One row per run: id, system, dataset, tags, when it was sealed, and the protocols it was scored under."""
         return Runs(_with_protocols(self.folder))
+
+    def diff(self, a: str, b: str) -> Differences:
+        """What two runs differ in: data, tags, inputs, protocols and parameters; nothing that is equal."""
+        from evalframe.verbs.differing import differing
+
+        return differing(self.folder, a, b)
 
     def sql(self, query: str) -> Answer:
         """The answer to one SELECT. Contract tables and all relations of sql/ are views; everything else is refused."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from evalframe.errors import printable
 from evalframe.verbs import drawing
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Rows:
         return []
 
     def __repr__(self) -> str:
-        return "\n".join([*self.headlines(), drawing.table(self.shown())])
+        return "\n".join([*map(printable, self.headlines()), drawing.table(self.shown())])
 
     def _repr_html_(self) -> str:
         return drawing.html_page(self.paper(), self.headlines(), self.legend())
