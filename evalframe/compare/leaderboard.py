@@ -19,6 +19,23 @@ if TYPE_CHECKING:
 
 FROZEN = "frozen_catalogue"
 _VALUES = "authoritative_values"
+_COLUMNS = (
+    "run_id",
+    "protocol",
+    "protocol_fingerprint",
+    "metric_fingerprint",
+    "data_digest",
+    "stratum",
+    "horizon_s",
+    "recall",
+    "step",
+    "value",
+    "status",
+    "reason",
+    "tainted",
+    "n_items",
+    "origin",
+)
 
 
 @dataclass(frozen=True)
@@ -56,14 +73,16 @@ class Boards:
     n_tainted: int
 
 
-def boards(store: Store, catalogue: Catalogue, label: str, relation: Relation, runs: Iterable[str]) -> Boards:
-    """Boards of the metric `relation` under protocol `label` (name/version) for `runs`.
+def boards(
+    store: Store, catalogue: Catalogue, label: str, relation: Relation, stratum: str, runs: Iterable[str]
+) -> Boards:
+    """Boards of the metric `relation` in one stratum under protocol `label` (name/version) for `runs`.
 
     Of several results of a run those under a fingerprint count that every run of the same data and settings has.
     Raises ResultsMissing (hint rescore) where there is none.
     """
     wanted = frozenset(runs)
-    computed, recorded = _rows(store, catalogue, label, relation.published)
+    computed, recorded = _rows(store, catalogue, label, relation.published, stratum)
     computed = [row for row in computed if row["run_id"] in wanted]
     tainted = {row["run_id"] for row in computed if row["tainted"]}
     computed = [row for row in computed if row["run_id"] not in tainted]
@@ -102,20 +121,21 @@ def _entry(authority: Mapping[str, Any], computed: Mapping[str, Any]) -> Entry:
     )
 
 
-def _rows(store: Store, catalogue: Catalogue, label: str, metric: str) -> tuple[list[Any], list[Any]]:
+def _rows(store: Store, catalogue: Catalogue, label: str, metric: str, stratum: str) -> tuple[list[Any], list[Any]]:
     """Computed rows of the metric under the protocol, and recorded ones that are an authority."""
     with DuckDB() as engine:
         needed = plan(catalogue, [_VALUES], style="ctes")
         for name in {*needed.sources, "metric_values"}:
             engine.bind(name, store.files(name))
         engine.view(_VALUES, needed.query(_VALUES))
-        condition = f"metric = {literal(metric)}"
+        condition = f"metric = {literal(metric)} AND stratum = {literal(stratum)}"
+        columns = ", ".join(_COLUMNS)
         computed = engine.query(
-            f"SELECT * FROM metric_values WHERE {condition} AND protocol = {literal(label)}"
+            f"SELECT {columns} FROM metric_values WHERE {condition} AND protocol = {literal(label)}"
             f" AND metric_fingerprint IS NOT NULL"
         )
         recorded = engine.query(
-            f"SELECT * FROM {_VALUES} WHERE {condition} AND origin = {literal(FROZEN)}"
+            f"SELECT {columns} FROM {_VALUES} WHERE {condition} AND origin = {literal(FROZEN)}"
             f" AND coalesce(claimed_protocol, {literal(label)}) = {literal(label)}"
         )
         return computed.to_pylist(), recorded.to_pylist()

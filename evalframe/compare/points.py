@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Point:
-    """One metric row of one run. value is None unless status is `ok`."""
+    """One metric row of one run. value is None unless status is `ok`.
+
+    counted: the numerator is a count of events, and not a sum of losses or a mean.
+    """
 
     value: float | None
     numerator: float | None
@@ -28,6 +31,7 @@ class Point:
     n_failed: int | None
     status: str
     reason: str | None
+    counted: bool
 
 
 Points = Mapping[str, Mapping[str, Mapping[Cell, Point]]]
@@ -50,13 +54,14 @@ def points(
         alike = {side.run_id for side in sides if tuple(sorted(side.parameters.items())) == settings}
         answers = engine.evaluate(plan(catalogue, metrics, parameters=dict(settings), given=frozenset(states)))
         for metric in metrics:
+            counted = pa.types.is_integer(answers[metric].schema.field("numerator").type)
             for row in answers[metric].to_pylist():
                 if row["run_id"] in alike:
-                    found[row["run_id"]][metric][cell_of(row)] = _point(row)
+                    found[row["run_id"]][metric][cell_of(row)] = _point(row, counted)
     return found
 
 
-def _point(row: dict[str, Any]) -> Point:
+def _point(row: dict[str, Any], counted: bool) -> Point:
     def number(name: str) -> float | None:
         return None if row[name] is None else float(row[name])
 
@@ -72,4 +77,5 @@ def _point(row: dict[str, Any]) -> Point:
         n_failed=count("n_failed"),
         status=row["status"],
         reason=row["reason"],
+        counted=counted,
     )

@@ -108,12 +108,12 @@ def change_row(
     first, second = points
     assert first is not None  # a missing point is a refusal
     assert second is not None
-    row["flags"] = _flags(row, relation, first, second, baseline, recall_slack)
-    if first.value is None or second.value is None:
+    if first.value is not None and second.value is not None:
+        row["change"] = second.value - first.value
+        row["relative_reduction"] = relative_reduction(relation, first.value, second.value)
+    else:
         row.update(status="undefined", reason=first.reason if first.value is None else second.reason)
-        return row
-    row["change"] = second.value - first.value
-    row["relative_reduction"] = relative_reduction(relation, first.value, second.value)
+    row["flags"] = _flags(row, relation, first, second, baseline, recall_slack)
     if uncertainty is not None:
         _add_uncertainty(row, uncertainty, cell, cluster)
     if reselected is not None:
@@ -171,7 +171,8 @@ def _flags(
     flags = []
     if relation.denominator == "model" and first.denominator != second.denominator:
         flags.append("denominator_differs")
-    if relation.better == "lower" and first.numerator is not None and first.value and first.numerator < SMALL_BASELINE:
+    events = first.numerator if first.counted else None
+    if row["relative_reduction"] is not None and events is not None and events < SMALL_BASELINE:
         flags.append("small_baseline")
     reached = (row["baseline_recall"], row["candidate_recall"])
     if None not in reached and reached[1] < reached[0] - recall_slack:

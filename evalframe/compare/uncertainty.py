@@ -46,6 +46,7 @@ class Resampler:
         self._replicates = replicates
         self._seed = seed
         self._kept: dict[object, dict[str, Values]] = {}
+        self._clusters: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
 
     def pair(self, baseline: Side, candidate: Side, wanted: Wanted) -> dict[tuple[str, Cell], Uncertainty]:
         """Interval and test of candidate - baseline for every metric and cell in `wanted`.
@@ -70,6 +71,12 @@ class Resampler:
 
     def clusters(self, runs: Sequence[str], stratum: str) -> tuple[str, ...]:
         """Sorted ids of the clusters that hold anything of `runs` in `stratum`, in any state."""
+        key = (tuple(runs), stratum)
+        if key not in self._clusters:
+            self._clusters[key] = self._found(runs, stratum)
+        return self._clusters[key]
+
+    def _found(self, runs: Sequence[str], stratum: str) -> tuple[str, ...]:
         states = list(self._sampler.states.values())
         found: set[str] = set()
         for table in [state for state in states if "stratum" in state.column_names] or states:

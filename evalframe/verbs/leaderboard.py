@@ -127,10 +127,10 @@ def leaderboard(
     rules = _protocol(store, protocol)
     relation = _relation(known, rules, metric)
     tags = _tags(store, where or {}, by)
-    found = boards(store, known, rules.label, relation, tags)
+    found = boards(store, known, rules.label, relation, rules.primary_stratum, tags)
     rows = []
     for number, board in enumerate(found.boards, start=1):
-        if board.cell.stratum != rules.primary_stratum or not _primary_recall(board, rules):
+        if not _primary_recall(board, rules):
             continue
         kept = _ranked(board, relation) if by == "run_id" else _averaged(board, relation, tags, by)
         intervals = _from_best(store, known, rules, relation, board) if by == "run_id" else {}

@@ -41,7 +41,8 @@ def both_ways(store: Store, monkeypatch: pytest.MonkeyPatch, **asked: Any) -> li
     return fast
 
 
-def test_robot_videos(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def add_videos(store: Store) -> None:
+    """Two runs, `a` and `b`, over the same trajectories; `b` predicts a little other progress."""
     world = trajectories(3, tasks=2, per_outcome=6)
     noise = random.Random(4)
     other = [
@@ -54,12 +55,15 @@ def test_robot_videos(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         )
         for one in world
     ]
-    rules = protocol("robometer-ind")
     for name, rows in (("a", world), ("b", other)):
         made = tables(trace_rows(rows, run_id=name), target_rows(rows))
         dataset = made["progress_targets"]["dataset_id"][0].as_py()
         run = Run(name, "robometer", dataset, made, {"world": name})
-        score(run, rules, {"top_k": "3", "tasks": "2", "rows_per_outcome": "6"}, store=store)
+        score(run, protocol("robometer-ind"), {"top_k": "3", "tasks": "2", "rows_per_outcome": "6"}, store=store)
+
+
+def test_robot_videos(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_videos(store)
     rows = both_ways(store, monkeypatch, replicates=40)
     found = {row["metric"]: row for row in rows if row["stratum"] == "all"}
     assert set(found) >= {"progress_mse", "failure_f1", "top_k_final", "failure_roc_auc", "mcnemar_exact"}

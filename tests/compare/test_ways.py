@@ -1,0 +1,67 @@
+"""Which metrics are found without a query per replicate. A fast way that silently stopped agreeing would show here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evalframe.compare.sampling import Sample, Sampler
+from evalframe.store import Store
+from evalframe.verbs.compare import compare
+from tests.compare.building import add_run, items
+from tests.compare.test_choices import add, questions
+from tests.compare.test_other_systems import add_videos, floor_runs
+
+
+@pytest.fixture
+def by_query(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Metrics that a comparison asks the SQL for in every replicate."""
+    found: set[str] = set()
+    plain = Sampler.sample
+
+    def sample(self: Sampler, *args: object) -> Sample:
+        made = plain(self, *args)  # type: ignore[arg-type]
+        found.update(made.rest)
+        assert not made.unlike
+        return made
+
+    monkeypatch.setattr(Sampler, "sample", sample)
+    return found
+
+
+def test_windows(store: Store, by_query: set[str]) -> None:
+    add_run(store, "a", items(120, 8, skill=0.6, seed=1))
+    add_run(store, "b", items(120, 8, skill=0.7, seed=2))
+    compare(store, "a", ["b"], replicates=20)
+    assert by_query == set()
+
+
+def test_choices(store: Store, by_query: set[str]) -> None:
+    add(store, "a", questions(80, 12, skill=0.6, seed=1))
+    add(store, "b", questions(80, 12, skill=0.8, seed=2))
+    compare(store, "a", ["b"], replicates=20, strata=["headline", "all"])
+    # Absolute gaps, means of means and counts are no quotients of sums.
+    assert by_query <= {
+        "ece",
+        "objective",
+        "family_balanced_accuracy",
+        "largest_perturbation_change",
+        "pairs",
+        "invariant_pairs",
+        "incomplete_pairs",
+        "control_pairs",
+        "incomplete_control_pairs",
+    }
+
+
+def test_videos(store: Store, by_query: set[str]) -> None:
+    add_videos(store)
+    compare(store, "a", ["b"], replicates=20)
+    assert by_query == set()
+
+
+def test_floor(store: Store, tmp_path: Path, by_query: set[str]) -> None:
+    floor_runs(store, tmp_path, calibration=1)
+    compare(store, "a", ["b"], replicates=20, horizons=[1.0])
+    assert by_query == set()
