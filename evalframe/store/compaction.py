@@ -38,7 +38,7 @@ from evalframe.store.snapshot import Snapshot
 from evalframe.store.tables import INDEX_SCHEMA, files_index, runs_table, seals_index
 
 SEGMENT_SEALS = 1 << 14
-PART_ROWS = 1 << 20
+PART_ROWS = 1 << 21  # about 400 MB while it is written; smaller ones are slower to read
 FAN_OUT = 8
 _JOINED = 100
 
@@ -114,10 +114,13 @@ def _built(files: LocalFiles, folder: str, seals: Mapping[str, Seal]) -> Segment
     indexes = {SEALS_INDEX: seals_index(seals), FILES_INDEX: files_index(seals)}
     parts = [write_part(files, folder, table, [rows], INDEX_SCHEMA) for table, rows in indexes.items()]
     table = COMPACTED[layout.kind_of(next(iter(seals)))]
-    for fingerprint, positions in _batches(table, list(seals.values())):
-        rows = Rows.of(files, contract(table), [list(seals.values())[position] for position in positions])
-        schema = contract(table).arrow_schema()
-        parts.append(write_part(files, folder, table, rows.pieces(), schema, fingerprint, positions))
+    definition = contract(table)
+    schema = definition.arrow_schema()
+    in_order = list(seals.values())
+    for fingerprint, positions in _batches(table, in_order):
+        pieces = Rows.of(files, definition, [in_order[position] for position in positions]).pieces()
+        parts.append(write_part(files, folder, table, pieces, schema, fingerprint, positions))
+        del pieces  # the rows of one part are gone before those of the next are read
     concerns = {
         name: sorted(map(layout.run_key, seal.runs)) for name, seal in seals.items() if isinstance(seal, RecordSeal)
     }

@@ -1,7 +1,7 @@
 """Contracted tables -> Parquet files and back. Rows keep the order they are given in.
 
 zstd; doubles as BYTE_STREAM_SPLIT (33.5 bytes for a row of ten probabilities); a dictionary where a sample of the
-column repeats itself; other integers as deltas. Row groups of about 32 MB of Arrow data; a file ends at 1 GiB.
+column repeats itself; other integers as deltas. Row groups of about 64 MB of Arrow data; a file ends at 1 GiB.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from evalframe.store.files import LocalFiles, Sink, reported
 from evalframe.store.refusals import command
 from evalframe.store.seals import SealedFile
 
-GROUP_BYTES = 32 << 20
+GROUP_BYTES = 64 << 20
 GROUP_ROWS = range(1 << 14, 1 << 19)
 FILE_BYTES = 1 << 30
 _SAMPLE = 1 << 14
@@ -91,7 +91,7 @@ class Writer:
         """Append rows; whole row groups are written as they fill. Text may come as dictionaries."""
         if len(table) == 0:
             return
-        self._group_rows = self._group_rows or _rows_of_a_group(table)
+        self._group_rows = self._group_rows or _rows_of_a_group(table.slice(0, _SAMPLE).cast(self._schema))
         self._pending.append(table)
         self._waiting += len(table)
         if self._waiting >= self._group_rows:
