@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from evalframe.errors import ExitCode
 from evalframe.protocols import protocol
 from evalframe.sources.choice import rows_run
 from evalframe.store import Store
+from evalframe.verbs import kev
 from evalframe.verbs.compare import Comparison, compare
 from evalframe.verbs.score import Run, score
 from tests.oracles import statistics as oracle
@@ -172,3 +174,17 @@ def test_clusters_by_another_column(pair: Store) -> None:
     assert (each["cluster"], tasks["cluster"], tasks["n_clusters"]) == ("item_id", "task", 2)
     assert each["n_clusters"] > 24
     assert each["change"] == tasks["change"]
+
+
+def test_a_metric_that_no_side_has_is_absent_and_fails_its_gate(store: Store, tmp_path: Path) -> None:
+    for name, right in (("a", 7), ("b", 8)):
+        lines = [f"q{i},{0.5 + i / 40},{'true' if i < right else 'false'}" for i in range(10)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,confidence,correct", *lines]) + "\n")
+        kev.score(outcomes=tmp_path / f"{name}.csv", store=store.path, run_id=name)
+    found = compare(store, "a", ["b"], replicates=20, metrics=["nll"], fail_if_worse=["nll:5"])
+    row = rows_of(found)["nll"]
+    assert (row["status"], row["reason"], row["change"]) == ("refused", "metric_absent", None)
+    assert not found.gates[0].passed
+    assert found.exit_code == ExitCode.NOT_COMPARABLE
+    gated = compare(store, "a", ["b"], replicates=20, metrics=["accuracy"], fail_if_worse=["nll:5"])
+    assert (gated.verdict, gated.exit_code) == ("comparable", ExitCode.GATE_FAILED)
