@@ -172,5 +172,5 @@ def write(path: Path, rows: list[dict[str, Any]], form: str) -> None:
 
 
 def test_a_table_of_runs_holds_each_of_them() -> None:
-    """The helpers above would prove nothing over no rows."""
+    """The functions above would prove nothing over no rows."""
     assert len(tables(runs_of(worlds(1)))["choice_probabilities"]) > 100
