@@ -35,6 +35,7 @@ from tests.inference.models import (
     windows,
     write,
 )
+from tests.inference.payloads import sound
 
 SEQUENCE = "per_participant_sequence"
 
@@ -109,7 +110,7 @@ def test_seconds_and_ordinals_of_one_order_are_the_same_to_a_decoder(tmp_path: P
 def test_predicting_changes_no_weight_no_buffer_and_no_random_state(tmp_path: Path) -> None:
     path = write(tmp_path / "x.npz", windows())
     for loaded in (
-        load(export(seeded(1, WindowNet, 3), tmp_path / "w.pt2", metadata())),
+        load(sound(tmp_path)),
         load(
             save_state(seeded(2, GruSequence), tmp_path / "g.pt", metadata(SEQUENCE)),
             module="tests.inference.models:build_gru",
@@ -156,7 +157,7 @@ def test_a_model_that_learns_while_it_predicts_is_refused(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
 def test_signals_of_every_width_are_taken(kind: str, tmp_path: Path) -> None:
-    loaded = load(export(seeded(1, WindowNet, 3), tmp_path / "w.pt2", metadata()))
+    loaded = load(sound(tmp_path))
     arrays = windows()
     coarse = arrays["X"].astype(np.float16)  # a value of every width
     wanted = predicted(loaded, write(tmp_path / "a.npz", {**arrays, "X": coarse.astype(np.float32)}))
@@ -164,7 +165,7 @@ def test_signals_of_every_width_are_taken(kind: str, tmp_path: Path) -> None:
 
 
 def test_arrays_that_are_not_contiguous_are_the_same_arrays(tmp_path: Path) -> None:
-    loaded = load(export(seeded(1, WindowNet, 3), tmp_path / "w.pt2", metadata()))
+    loaded = load(sound(tmp_path))
     arrays = windows()
     wanted = predicted(loaded, write(tmp_path / "a.npz", arrays))
     assert predicted(loaded, write(tmp_path / "b.npz", {**arrays, "X": np.asfortranarray(arrays["X"])})) == wanted
@@ -183,7 +184,7 @@ def test_the_layout_of_data_is_turned_to_the_checkpoints(tmp_path: Path) -> None
 
 
 def test_a_layout_that_only_the_model_can_tell_is_refused_by_the_model(tmp_path: Path) -> None:
-    loaded = load(export(seeded(1, WindowNet, 3), tmp_path / "w.pt2", metadata()))
+    loaded = load(sound(tmp_path))
     with pytest.raises(CheckpointMismatch, match="does not take"):
         predicted(loaded, write(tmp_path / "s.npz", windows()), layout="NCT")
 
@@ -260,7 +261,7 @@ def test_of_equal_scores_the_first_class_is_taken_and_nan_is_a_failure(tmp_path:
 
 
 def test_one_batch_runs_on_data_or_on_zeros_or_says_that_it_cannot(tmp_path: Path) -> None:
-    program = load(export(seeded(1, WindowNet, 3), tmp_path / "w.pt2", metadata()))
+    program = load(sound(tmp_path))
     assert run_one_batch(program, None) == "zeros"
     data = read_windows(write(tmp_path / "x.npz", windows()), run_id="r")
     assert run_one_batch(program, data, batch_size=5) == "data"
