@@ -19,15 +19,8 @@ _Z = 1.959963984540054
 
 def reliability_rows(fact_bin: pa.Table, protocol: str, fingerprint: str, stratum: str, runs: Sequence[str]) -> Rows:
     """Bins with answers: mean confidence, share of right answers, Wilson 95 % interval of it (answers independent)."""
-    chosen = fact_bin.filter(
-        (pc.field("protocol") == protocol)
-        & (pc.field("protocol_fingerprint") == fingerprint)
-        & (pc.field("stratum") == stratum)
-        & (pc.field("n") > 0)
-        & pc.field("run_id").isin(list(runs))
-    )
     rows = []
-    for row in chosen.to_pylist():
+    for row in _bins(fact_bin, protocol, fingerprint, stratum, runs):
         low, high = wilson(row["correct"], row["n"])
         rows.append(
             {
@@ -37,6 +30,60 @@ def reliability_rows(fact_bin: pa.Table, protocol: str, fingerprint: str, stratu
                 "low": low,
                 "high": high,
                 "n": row["n"],
+            }
+        )
+    return rows
+
+
+def risk_coverage_rows(fact_bin: pa.Table, protocol: str, fingerprint: str, stratum: str, runs: Sequence[str]) -> Rows:
+    """Errors among the answers of the most confident bins, a point per bin from the top down, from the bins' sums."""
+    by_run: dict[str, list[dict[str, Any]]] = {}
+    for row in _bins(fact_bin, protocol, fingerprint, stratum, runs):
+        by_run.setdefault(row["run_id"], []).append(row)
+    rows = []
+    for run, bins in by_run.items():
+        total, accepted, correct = sum(row["n"] for row in bins), 0, 0
+        for row in sorted(bins, key=lambda row: -row["bin"]):
+            accepted, correct = accepted + row["n"], correct + row["correct"]
+            point = {"coverage": accepted / total, "risk": 1 - correct / accepted, "from_confidence": row["lo"]}
+            rows.append({"run": printable(run), **point})
+    return rows
+
+
+def _bins(fact_bin: pa.Table, protocol: str, fingerprint: str, stratum: str, runs: Sequence[str]) -> Rows:
+    found: Rows = fact_bin.filter(
+        (pc.field("protocol") == protocol)
+        & (pc.field("protocol_fingerprint") == fingerprint)
+        & (pc.field("stratum") == stratum)
+        & (pc.field("n") > 0)
+        & pc.field("run_id").isin(list(runs))
+    ).to_pylist()
+    return found
+
+
+def trace_rows(traces: pa.Table, calls: pa.Table, fingerprint: str, limit: int) -> Rows:
+    """Own-task traces of one run with the failure call made on each: `limit` trajectories, spread evenly over the ids.
+
+    traces, calls: rows of the contracts progress_traces and failure_calls.
+    """
+    known = {row["trajectory_id"]: row for row in calls.to_pylist() if row["protocol_fingerprint"] == fingerprint}
+    ids = sorted(known)
+    drawn = set(ids[:: max(1, -(-len(ids) // limit))])
+    rows = []
+    for row in traces.sort_by([("trajectory_index", "ascending"), ("prefix_index", "ascending")]).to_pylist():
+        call = known.get(row["trajectory_id"])
+        if call is None or row["trajectory_id"] not in drawn or row["query_task"] != call["task"]:
+            continue
+        if row["progress"] is None:
+            continue
+        right = call["called_failure"] == call["is_failure"]
+        rows.append(
+            {
+                "trajectory": printable(row["trajectory_id"]),
+                "frame": row["frame_index"],
+                "progress": row["progress"],
+                "outcome": call["outcome"],
+                "call": "not called" if call["called_failure"] is None else f"called {'right' if right else 'wrong'}ly",
             }
         )
     return rows

@@ -251,6 +251,53 @@ def by_horizon(rows: Sequence[Row], metric: str, axis: str, wanted: float | None
     )
 
 
+def risk_coverage(rows: Sequence[Row]) -> Spec:
+    """Share of wrong answers among those accepted, by how many are. rows: run, coverage, risk, from_confidence."""
+    return chart(
+        "Risk against coverage: errors among the accepted answers as the confidence asked for falls, a line per run.",
+        data={"values": list(rows)},
+        mark={"type": "line", "point": {"size": 40, "filled": True}, "strokeWidth": 1.6},
+        encoding={
+            "x": {
+                "field": "coverage",
+                "type": "quantitative",
+                "scale": {"domain": [0, 1]},
+                "title": "share of answers accepted",
+            },
+            "y": {"field": "risk", "type": "quantitative", "scale": {"zero": True}, "title": "errors among them"},
+            "color": {"field": "run", "type": "nominal", "sort": None},
+            "strokeDash": {"field": "run", "type": "nominal", "sort": None},
+            "tooltip": [_tip("run"), _tip("coverage", ".3f"), _tip("risk", ".3f"), _tip("from_confidence", ".2f")],
+        },
+    )
+
+
+def traces(rows: Sequence[Row]) -> Spec:
+    """Predicted progress over frames, a line per trajectory. rows: trajectory, frame, progress, outcome, call."""
+    outcomes, calls = ["success", "failure"], ["called rightly", "called wrongly", "not called"]
+    return chart(
+        "Progress traces: predicted progress over frames, coloured by how the trajectory ended, dashed by the call.",
+        data={"values": list(rows)},
+        mark={"type": "line", "strokeWidth": 1.4, "opacity": 0.85, "point": {"size": 18, "filled": True}},
+        encoding={
+            "x": {"field": "frame", "type": "quantitative", "title": "last frame shown to the model"},
+            "y": {"field": "progress", "type": "quantitative", "title": "predicted progress"},
+            "detail": {"field": "trajectory", "type": "nominal"},
+            "color": {
+                "field": "outcome",
+                "type": "nominal",
+                "scale": {"domain": outcomes, "range": [HUES[0], HUES[1]]},
+            },
+            "strokeDash": {
+                "field": "call",
+                "type": "nominal",
+                "scale": {"domain": calls, "range": [[1, 0], [6, 4], [1, 4]]},
+            },
+            "tooltip": [_tip("trajectory"), _tip("outcome"), _tip("call"), _tip("frame"), _tip("progress", ".3f")],
+        },
+    )
+
+
 def _height_of(rows: Sequence[Row]) -> int:
     """Pixels for a line per row, an axis and a legend."""
     return 24 * len(rows) + 90

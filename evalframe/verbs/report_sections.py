@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RUNS_DRAWN = 8
 """Lines of one chart that an eye can follow."""
 
-BOARDS, MATRICES, FOREST_ROWS = 2, 4, 30
+BOARDS, MATRICES, FOREST_ROWS, TRACED, TRAJECTORIES = 2, 4, 30, 2, 16
 
 
 def sections(material: Material) -> list[Section]:
@@ -35,6 +35,7 @@ def sections(material: Material) -> list[Section]:
         _reliability(material),
         _confusion(material),
         _recall(material),
+        _traces(material),
         report_trust.denominators(material),
         report_trust.protocols(material),
         report_trust.trust(material),
@@ -159,6 +160,9 @@ def _reliability(material: Material) -> Section:
                 f" empty bins are not drawn. {fingerprint[:20]}"
             )
             figures.append(Figure(f"Reliability under {rules.label}", charts.reliability(rows), note))
+            risk = chart_data.risk_coverage_rows(bins, rules.label, fingerprint, rules.primary_stratum, runs)
+            said = "A point per confidence bin, from the most confident down; within a bin nothing is told apart."
+            figures.append(Figure(f"Risk against coverage under {rules.label}", charts.risk_coverage(risk), said))
     if figures:
         section.blocks.append(figures)
     return section
@@ -218,4 +222,24 @@ def _recall(material: Material) -> Section:
                     ),
                 ]
             )
+    return section
+
+
+def _traces(material: Material) -> Section:
+    """Predicted progress with the failure calls made on it."""
+    section = Section("Progress traces", "traces")
+    figures: list[Figure] = []
+    for rules, fingerprint in material.protocols:
+        for run in material.runs_of(rules.label, fingerprint) if "failure_calls" in rules.stored else ():
+            if len(figures) == TRACED:
+                break
+            calls = material.store.read("failure_calls", runs=[run], fingerprints=[fingerprint])
+            traces = material.store.read("progress_traces", runs=[run])
+            rows = chart_data.trace_rows(traces, calls, fingerprint, TRAJECTORIES)
+            if rows:
+                shown = len({row["trajectory"] for row in rows})
+                note = f"{shown} of {len(calls)} trajectories, each on its own task. {rules.label}"
+                figures.append(Figure(printable(run, 120), charts.traces(rows), note))
+    if figures:
+        section.blocks.append(figures)
     return section

@@ -12,11 +12,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from evalframe.errors import ExtraMissing
 from evalframe.publish import charts, page
-from evalframe.publish.chart_data import confusion_rows, wilson
+from evalframe.publish.chart_data import confusion_rows, risk_coverage_rows, wilson
 from evalframe.publish.star import Star
 from evalframe.verbs.comparisons import comparisons
 from evalframe.verbs.opened import Store
@@ -25,7 +26,9 @@ from evalframe.verbs.report_material import Material
 from evalframe.verbs.report_sections import sections
 from tests.publish.conftest import HOSTILE
 
-SECTIONS = ["verdicts", "leaderboards", "calibration", "confusion", "recall", "denominators", "protocols", "trust"]
+SECTIONS = [
+    "verdicts", "leaderboards", "calibration", "confusion", "recall", "traces", "denominators", "protocols", "trust",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +122,44 @@ def test_the_confusion_matrix_has_absent_classes_and_counts_every_item(whole: St
 )
 def test_wilson_intervals(hits: int, n: int, low: float, high: float) -> None:
     assert wilson(hits, n) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_risk_is_taken_over_the_most_confident_answers_first() -> None:
+    shared = {"run_id": "a", "protocol": "p/1", "protocol_fingerprint": "f", "stratum": "all"}
+    bins = [
+        {**shared, "bin": 0, "lo": 0.0, "n": 2, "correct": 0},
+        {**shared, "bin": 1, "lo": 0.5, "n": 0, "correct": 0},
+        {**shared, "bin": 2, "lo": 0.9, "n": 6, "correct": 3},
+    ]
+    rows = risk_coverage_rows(pa.Table.from_pylist(bins), "p/1", "f", "all", ["a"])
+    assert [(row["coverage"], row["risk"], row["from_confidence"]) for row in rows] == [
+        (0.75, 0.5, 0.9),
+        (1.0, 0.625, 0.0),
+    ]
+
+
+def test_a_trace_is_drawn_on_its_own_task_with_its_call(store: Store, made: list[page.Section]) -> None:
+    (section,) = [section for section in made if section.anchor == "traces"]
+    (figures,) = section.blocks
+    assert isinstance(figures, list)
+    rows = figures[0].spec["data"]["values"]
+    run = figures[0].caption
+    calls = {row["trajectory_id"]: row for row in store.folder.read("failure_calls", runs=[run]).to_pylist()}
+    traces = store.folder.read("progress_traces", runs=[run]).to_pylist()
+    own = {
+        (t["trajectory_id"], t["frame_index"], t["progress"])
+        for t in traces
+        if t["query_task"] == calls[t["trajectory_id"]]["task"]
+    }
+    assert {(row["trajectory"], row["frame"], row["progress"]) for row in rows} <= own
+    assert len({row["trajectory"] for row in rows}) > 5
+    for row in rows:
+        call = calls[row["trajectory"]]
+        right = call["called_failure"] == call["is_failure"]
+        assert row["outcome"] == call["outcome"]
+        assert row["call"] == (
+            "not called" if call["called_failure"] is None else "called rightly" if right else "called wrongly"
+        )
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
