@@ -118,7 +118,7 @@ def _read(rows: Path | str | None, outcomes: Path | str | None, run_id: str | No
         )
     path = Path(rows if rows is not None else outcomes or "")
     read = read_rows if rows is not None else read_outcomes
-    return read(path, run_id or path.stem)
+    return read(path, path.stem if run_id is None else run_id)
 
 
 def _calibration(path: Path, run: ChoiceRun, settings: Mapping[str, str]) -> ChoiceRun:

@@ -127,7 +127,7 @@ def evaluate(
     registry = read_registry(Path(task_registry), split)
     n_tasks, per_outcome = int(parameters["tasks"]), int(parameters["rows_per_outcome"])
     selection = select(Path(dataset), registry, tasks=n_tasks, rows_per_outcome=per_outcome)
-    name = run_id or f"robometer-{split}-{setting}"
+    name = f"robometer-{split}-{setting}" if run_id is None else run_id
     asked = question(chosen, parameters, catalogue(*([relations] if relations else [])), selection.targets, name)
     answerable = sum(bool(prefix_ends(len(row.target))) for row in selection.rows)
     check_pools(dict.fromkeys(selection.tasks, answerable), asked, where=str(dataset))

@@ -97,7 +97,7 @@ def score(
     parameters = chosen.settings(_merged(settings, top_k=top_k, window=window))
     known = read_targets(Path(targets))
     steps = read_traces(Path(traces), known)
-    name = run_id or next(iter(steps.values()))["run_id"][0]
+    name = next(iter(steps.values()))["run_id"][0] if run_id is None else run_id
     asked = question(chosen, parameters, catalogue(*([relations] if relations else [])), known, name)
     for rows in steps.values():
         check_pools(pools_of(rows), asked, where=str(traces))

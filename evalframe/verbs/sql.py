@@ -30,8 +30,9 @@ def ask(store: Store, query: str, relations: Catalogue | None = None) -> pa.Tabl
         live = [name for name in sorted(named) if name not in contracts()]
         parameters = default_parameters()
         errata = {_ERRATA for name in live if _leaves_out(relations, name)}
+        sealed = store.views()
         for name in sorted({*(n for n in named if n in contracts()), *relations.tables(*live), *errata}):
-            engine.bind(name, store.files(name))
+            engine.bind(name, sealed[name])
         for name in live:
             rows = plan(relations, [name], style="ctes", parameters=parameters).query(name)
             engine.view(name, _without_known_bad(rows) if _leaves_out(relations, name) else rows)

@@ -79,7 +79,7 @@ def score(
     Raises InputError or UsageError (exit 2), ContractError (exit 4) or StoreConflict (exit 4); nothing is written then.
     """
     path = Path(predictions)
-    saved = read_predictions(path, run_id=run_id or path.stem, classes=classes, keys=keys)
+    saved = read_predictions(path, run_id=path.stem if run_id is None else run_id, classes=classes, keys=keys)
     scored = score_run(
         _run(saved, tags or {}),
         protocol(PROTOCOL),

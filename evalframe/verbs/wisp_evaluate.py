@@ -60,7 +60,7 @@ def evaluate(
             "a batch holds no window", expected="1 or more", found=str(batch_size), hint="--batch-size 256"
         )
     loaded = load(checkpoint, sha256=checkpoint_sha256, module=module, trust_pickle=trust_pickle, device=device)
-    run_id = run_id or checkpoint.stem
+    run_id = checkpoint.stem if run_id is None else run_id
     windows = read_windows(data, run_id=run_id, classes=loaded.metadata.classes, keys=keys)
     predicted = predict(loaded, windows, layout=layout, batch_size=batch_size, progress=progress)
     run = Run(

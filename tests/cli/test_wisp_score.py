@@ -166,3 +166,21 @@ def test_the_python_twin_returns_what_the_command_writes(tmp_path: Path) -> None
     assert dict(values.iter_rows()) == {m: scored.value(m) for m in values["metric"]}
     assert "macro_f1" in repr(scored)
     assert scored.to_arrow().num_rows == 4
+
+
+@pytest.mark.parametrize(
+    "run_id",
+    ["", "../../evil", "a\nb", "=cmd()", "'; DROP TABLE runs; --", "<script>", "\u202eabc", "NULL", "00042", "1.10"],
+)
+def test_a_run_may_have_any_name_and_keeps_it(run_id: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "in" / "store"
+    assert score(npz(tmp_path / "p.npz"), tmp_path, "--store", str(store), "--run-id", run_id) == 0
+    capsys.readouterr()
+    assert run(["sql", "SELECT run_id FROM metric_values", "--store", str(store), "--format", "json"]) == 0
+    assert {row["run_id"] for row in json.loads(capsys.readouterr().out)} == {run_id}
+    assert run(["runs", "--store", str(store)]) == 0
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) == 3
+    assert all(c.isprintable() for line in shown.splitlines() for c in line)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "out.json", "p.npz"]
+    assert [p.name for p in store.parent.iterdir()] == ["store"]
