@@ -36,26 +36,29 @@ _MERGED = pa.array(["merged"], pa.large_string())
 
 @dataclass(frozen=True)
 class Narrowing:
-    """What of the states is needed: some strata, and the horizons and recalls asked for (empty: every one)."""
+    """What of a state is needed: some strata, horizons and recalls (None: every one)."""
 
     strata: frozenset[str]
-    horizon_s: frozenset[float]
-    recall: frozenset[float]
+    horizon_s: frozenset[float] | None
+    recall: frozenset[float] | None
 
     @classmethod
-    def to(cls, wanted: Wanted) -> Narrowing:
-        """To the cells in `wanted`. `all` stays: a metric may look up a total of the whole there."""
-        cells = [cell for group in wanted.values() for cell in group]
+    def to(cls, cells: Sequence[Cell]) -> Narrowing:
+        """To the cells of the metrics that read the state. `all` stays: they may look up a total of the whole there.
+
+        A metric without a horizon or recall of its own may add up over all of them.
+        """
+        horizons, recalls = ({getattr(cell, name) for cell in cells} for name in ("horizon_s", "recall"))
         return cls(
             frozenset(("all", *(cell.stratum for cell in cells))),
-            frozenset(cell.horizon_s for cell in cells if cell.horizon_s is not None),
-            frozenset(cell.recall for cell in cells if cell.recall is not None),
+            None if None in horizons else frozenset(horizons),
+            None if None in recalls else frozenset(recalls),
         )
 
     def rows(self, table: pa.Table) -> pa.Table:
         """The rows of a state that are needed. A null key belongs to no single horizon or recall and stays."""
         for name, wanted in (("stratum", self.strata), ("horizon_s", self.horizon_s), ("recall", self.recall)):
-            if wanted and name in table.column_names:
+            if wanted is not None and name in table.column_names:
                 column = table[name]
                 kept = pc.is_in(column, value_set=pa.array(sorted(wanted), column.type))
                 table = table.filter(pc.or_(kept, pc.is_null(column)))

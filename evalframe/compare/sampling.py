@@ -104,8 +104,10 @@ class Sampler:
         return Sample({**kernels, **quotients}, merged if rest else None, rest, unlike)
 
     def state(self, name: str, runs: Sequence[str], wanted: Wanted, clusters: pa.Array) -> SampledState:
-        """One state of `runs`, as far as the cells in `wanted` need it."""
-        return SampledState(self._catalogue[name], Narrowing.to(wanted).rows(self.states[name]), runs, clusters)
+        """One state of `runs`, as far as the cells in `wanted` of the metrics that read it need it."""
+        readers = [metric for metric in wanted if name in {state.name for state in self._cut({metric: ()})}]
+        narrowing = Narrowing.to([cell for metric in readers for cell in wanted[metric]])
+        return SampledState(self._catalogue[name], narrowing.rows(self.states[name]), runs, clusters)
 
     def _checked(
         self, merged: MergedMetrics, runs: Sequence[str], wanted: Wanted, weights: Weights

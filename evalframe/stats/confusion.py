@@ -4,6 +4,7 @@ whoever uses these compares them with the definition first."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClassCounts:
     """Counts [b, K] per weighting and class of the vocabulary: items of the class that count, hits, predictions."""
 
@@ -19,6 +20,7 @@ class ClassCounts:
     hits: Floats
     predicted: Floats
 
+    @cached_property
     def f1(self) -> Floats:
         """2TP / (2TP + FP + FN) per class [b, K]; 0 where the denominator is 0."""
         whole = self.support + self.predicted
@@ -33,7 +35,7 @@ def accuracy(counts: ClassCounts) -> Floats:
 def macro_f1(counts: ClassCounts) -> Floats:
     """Mean F1 over the classes seen in truth or prediction [b]."""
     seen = (counts.support + counts.predicted > 0).sum(axis=1)
-    return _where_any(counts, counts.f1().sum(axis=1) / np.maximum(seen, 1))
+    return _where_any(counts, counts.f1.sum(axis=1) / np.maximum(seen, 1))
 
 
 def balanced_accuracy(counts: ClassCounts) -> Floats:
@@ -45,7 +47,7 @@ def balanced_accuracy(counts: ClassCounts) -> Floats:
 
 def worst_class_f1(counts: ClassCounts) -> Floats:
     """Least F1 over the whole vocabulary [b]."""
-    return _where_any(counts, counts.f1().min(axis=1))
+    return _where_any(counts, counts.f1.min(axis=1))
 
 
 def _where_any(counts: ClassCounts, values: Floats) -> Floats:
