@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evalframe.compare.request import Request
     from evalframe.compare.sides import Side
     from evalframe.protocols import Protocol
-    from evalframe.relations import Catalogue
+    from evalframe.relations import Catalogue, Relation
     from evalframe.store import Store
 
 
@@ -144,7 +144,7 @@ class Comparing:
         sides = list({side.run_id: side for pair in pairs for side in pair}.values())
         return Measured(reader, self.protocol, self.metrics, self.every_metric, sides, self.request)
 
-    def _relations(self) -> list[Any]:
+    def _relations(self) -> list[Relation]:
         return [self.catalogue[metric] for metric in self.metrics]
 
     def _in_family(self, row: Mapping[str, Any]) -> bool:

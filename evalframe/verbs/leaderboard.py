@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from evalframe.compare.leaderboard import Board, Entry, boards
+from evalframe.compare.leaderboard import Board, boards
+from evalframe.compare.standings import averaged, place, ranked
 from evalframe.errors import ResultsMissing, UnknownName, UsageError
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
 from evalframe.verbs import drawing, marks
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
+from evalframe.verbs.sides import chosen_label
 
 if TYPE_CHECKING:
     from evalframe.protocols import Protocol
@@ -132,9 +134,9 @@ def leaderboard(
     for number, board in enumerate(found.boards, start=1):
         if not _primary_recall(board, rules):
             continue
-        kept = _ranked(board, relation) if by == "run_id" else _averaged(board, relation, tags, by)
+        kept = ranked(board, relation) if by == "run_id" else averaged(board, relation, tags, by)
         intervals = _from_best(store, known, rules, relation, board) if by == "run_id" else {}
-        rows += [{**_place(board, relation), **row, **_tie(row, intervals), "board": number} for row in kept]
+        rows += [{**place(board, relation), **row, **_tie(row, intervals), "board": number} for row in kept]
     numbers = {old: new for new, old in enumerate(dict.fromkeys(row["board"] for row in rows), start=1)}
     table = pa.Table.from_pylist([{**row, "board": numbers[row["board"]]} for row in rows], schema=_SCHEMA)
     title = by if by not in table.column_names else "name"
@@ -143,21 +145,16 @@ def leaderboard(
 
 
 def _protocol(store: Store, asked: str | None) -> Protocol:
-    labels = sorted(set(store.scored()["protocol"].to_pylist()))
-    if asked is not None:
-        wanted = protocol_of(asked)
-        named = [label for label in labels if asked in (label, label.rpartition("/")[0])]
-        return protocol_of(max(named, key=lambda label: int(label.rpartition("/")[2]), default=wanted.label))
-    names = {label.rpartition("/")[0] for label in labels}
-    if len(names) != 1:
+    label = chosen_label(set(store.scored()["protocol"].to_pylist()), asked)
+    if label is None:
         raise UsageError(
-            "the store holds results of several protocols" if names else "the store holds no results",
-            expected="one of them by name" if names else "scored runs",
-            found=", ".join(labels) or "none",
-            where="--protocol",
-            hint=f"--protocol {min(names)}" if names else f"evalframe rescore --store {store.path}",
+            "the store holds no results",
+            expected="scored runs",
+            found="none",
+            where=str(store.path),
+            hint=f"evalframe rescore --store {store.path}",
         )
-    return protocol_of(max(labels, key=lambda label: int(label.rpartition("/")[2])))
+    return protocol_of(label)
 
 
 def _relation(known: Catalogue, rules: Protocol, metric: str | None) -> Relation:
@@ -197,67 +194,13 @@ def _primary_recall(board: Board, rules: Protocol) -> bool:
     return recall is None or wanted is None or recall == float(wanted)
 
 
-def _ranked(board: Board, relation: Relation) -> list[dict[str, Any]]:
-    rows = [
-        {
-            "name": entry.run_id,
-            "value": entry.value,
-            "status": entry.status,
-            "reason": entry.reason,
-            "n_runs": 1,
-            "n_undefined": int(entry.value is None),
-            "n_items": entry.n_items,
-            "origin": entry.origin,
-        }
-        for entry in board.entries
-    ]
-    return _in_order(rows, relation)
-
-
-def _averaged(board: Board, relation: Relation, tags: Mapping[str, Mapping[str, str]], by: str) -> list[dict[str, Any]]:
-    """One row per value of the tag: the mean over its runs that have a value. Runs without the tag are one group."""
-    groups: dict[str | None, list[Entry]] = {}
-    for entry in board.entries:
-        groups.setdefault(tags[entry.run_id].get(by), []).append(entry)
-    rows = []
-    for name, entries in groups.items():
-        values = [entry.value for entry in entries if entry.value is not None]
-        origins = {entry.origin for entry in entries}
-        rows.append(
-            {
-                "name": name,
-                "value": sum(values) / len(values) if values else None,
-                "status": "ok" if values else "undefined",
-                "reason": None if values else entries[0].reason,
-                "n_runs": len(entries),
-                "n_undefined": len(entries) - len(values),
-                "n_items": entries[0].n_items,
-                "origin": origins.pop() if len(origins) == 1 else None,
-            }
-        )
-    return _in_order(rows, relation)
-
-
-def _in_order(rows: list[dict[str, Any]], relation: Relation) -> list[dict[str, Any]]:
-    """Best first, equal values at one rank, undefined ones last and without a rank; names decide among equals."""
-    sign = 1.0 if relation.better == "lower" else -1.0
-    defined = sorted((r for r in rows if r["value"] is not None), key=lambda r: (sign * r["value"], r["name"] or ""))
-    rank = 0
-    for place, row in enumerate(defined, start=1):
-        rank = rank if place > 1 and row["value"] == defined[place - 2]["value"] else place
-        row["rank"], row["from_best"] = rank, row["value"] - defined[0]["value"]
-    undefined = sorted((r for r in rows if r["value"] is None), key=lambda r: r["name"] or "")
-    return [*defined, *({**row, "rank": None, "from_best": None} for row in undefined)]
-
-
 def _from_best(
     store: Store, known: Catalogue, rules: Protocol, relation: Relation, board: Board
 ) -> dict[str, Interval]:
     """Intervals of the differences from the best run, by run; none where a board is too long or was not computed."""
     from evalframe.verbs.ties import intervals_from_best
 
-    ranked = _ranked(board, relation)
-    runs: Sequence[str] = [row["name"] for row in ranked if row["value"] is not None]
+    runs: Sequence[str] = [row["name"] for row in ranked(board, relation) if row["value"] is not None]
     if not 2 <= len(runs) <= TIES_AMONG or board.metric_fingerprint is None:
         return {}
     try:
@@ -278,15 +221,4 @@ def _tie(row: Mapping[str, Any], intervals: Mapping[str, Interval]) -> dict[str,
         "from_best_low": interval.low,
         "from_best_high": interval.high,
         "tied_with_best": interval.low <= 0.0 <= interval.high,
-    }
-
-
-def _place(board: Board, relation: Relation) -> dict[str, Any]:
-    return {
-        "metric": relation.published,
-        "unit": relation.unit,
-        "better": relation.better,
-        **board.cell._asdict(),
-        "metric_fingerprint": board.metric_fingerprint,
-        "data_digest": board.data_digest,
     }

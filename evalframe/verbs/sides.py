@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalframe.compare.sides import Side
@@ -56,24 +56,11 @@ class SideReader:
 
     def _label(self, seals: Mapping[str, Sequence[ResultSeal]], asked: str | None) -> str | None:
         """The protocol to compare under; None where the runs share none."""
-        common = set.intersection(*({seal.protocol for seal in each} for each in seals.values()))
-        if asked is not None:
-            wanted = protocol_of(asked)
-            named = [label for label in common if asked in (label, label.rpartition("/")[0])]
-            return max(named, key=_version, default=wanted.label)
-        names = {label.rpartition("/")[0] for label in common}
-        if len(names) > 1:
-            raise UsageError(
-                "the runs were scored under several protocols",
-                expected="one of them by name",
-                found=", ".join(sorted(common)),
-                where="--protocol",
-                hint=f"--protocol {min(common)}",
-            )
+        label = chosen_label(set.intersection(*({seal.protocol for seal in each} for each in seals.values())), asked)
         empty = next((run for run, each in seals.items() if not each), None)
-        if empty is not None:
+        if label is None and empty is not None:
             raise self._missing(empty, "any protocol")
-        return max(common, key=_version, default=None)
+        return label
 
     def _sides(self, seal: ResultSeal, values: Sequence[Mapping[str, Any]]) -> list[Side]:
         """The side of one result; none where the installed definitions would not make it again."""
@@ -130,6 +117,27 @@ class SideReader:
             where=str(self._store.path),
             hint=f"evalframe rescore --store {self._store.path} --run {run}",
         )
+
+
+def chosen_label(labels: Collection[str], asked: str | None) -> str | None:
+    """Of protocols `name/version` the one asked for, by name or by name/version; the newest version where it is open.
+
+    None where there are none. Raises UsageError where several are there and none is asked for, UnknownName for a name
+    that is no protocol.
+    """
+    names = {label.rpartition("/")[0] for label in labels}
+    if asked is not None:
+        named = [label for label in labels if asked in (label, label.rpartition("/")[0])]
+        return max(named, key=_version, default=protocol_of(asked).label)
+    if len(names) > 1:
+        raise UsageError(
+            "there are results under several protocols",
+            expected="one of them by name",
+            found=", ".join(sorted(labels)),
+            where="--protocol",
+            hint=f"--protocol {min(names)}",
+        )
+    return max(labels, key=_version, default=None)
 
 
 def _version(label: str) -> int:
