@@ -1,7 +1,7 @@
 """Floor events of many sessions at ten horizons, beside a scan, vectorised NumPy and a loop over events.
 
     python -m tests.benchmarks.floor [--frames 1e6] [--sessions-a-file 200] [--repeats 2] [--threads N]
-                                     [--memory-limit 1GB] [--no-loop] [--folder DIR]
+                                     [--memory-limit 1GB] [--without WAY ...] [--folder DIR]
 
 Sessions of 5,000 rows with turns of seconds are written as Parquet files of some sessions each, a tenth of which
 calibrate. Each way answers the five rates at recalls 0.7, 0.8 and 0.9; they are compared before anything is printed.
@@ -22,7 +22,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -314,22 +314,27 @@ def numbers(answer: dict[str, Any] | None) -> np.ndarray | None:
     return np.stack([table["value"].to_numpy() for table in ordered])
 
 
-def ways(folder: Path, size: Size, loop: bool) -> Iterator[tuple[str, Callable[..., Any], tuple[object, ...]]]:
-    yield "scan floor", scan_floor, (folder, size)
-    yield "relations", relations, (folder, size, False)
-    yield "and rankings", relations, (folder, size, True)
-    yield "numpy", peer, (folder, size, vectorised)
-    if loop:
-        yield "loop", peer, (folder, size, one_by_one)
+def ways(
+    folder: Path, size: Size, without: Collection[str]
+) -> Iterator[tuple[str, Callable[..., Any], tuple[object, ...]]]:
+    for way, act, arguments in (
+        ("scan floor", scan_floor, (folder, size)),
+        ("relations", relations, (folder, size, False)),
+        ("and rankings", relations, (folder, size, True)),
+        ("numpy", peer, (folder, size, vectorised)),
+        ("loop", peer, (folder, size, one_by_one)),
+    ):
+        if way not in without:
+            yield way, act, arguments
 
 
-def main(folder: Path, size: Size, repeats: int, loop: bool) -> None:
+def main(folder: Path, size: Size, repeats: int, without: Collection[str]) -> None:
     build(folder, size)
     seconds: dict[str, list[float]] = {}
     clock: dict[str, list[float]] = {}
     answers: dict[str, np.ndarray] = {}
     for _ in range(repeats):
-        for way, act, arguments in ways(folder, size, loop):
+        for way, act, arguments in ways(folder, size, without):
             start, tick = time.process_time(), time.perf_counter()
             answer = act(*arguments)
             seconds.setdefault(way, []).append(time.process_time() - start)
@@ -343,13 +348,14 @@ def main(folder: Path, size: Size, repeats: int, loop: bool) -> None:
     floor = min(seconds["scan floor"])
     share = Fraction(size.n_calibrating, len(size.files))
     print(f"{size.sessions * ROWS:.1e} frames x {STEPS} horizons, {size.sessions} sessions, {share} of files calibrate")
-    for way, act, arguments in ways(folder, size, loop):
-        taken = min(seconds[way])
-        memory = peak_memory(act, *arguments) if way != "loop" else float("nan")
+    for way, taken in seconds.items():
         print(
-            f"{way:14s}{taken:9.2f} s {taken / floor:8.2f} x floor {memory:8.0f} MB"
-            f"  (clock {min(clock[way]):.2f} s, {min(clock[way]) / min(clock['scan floor']):.2f} x)"
+            f"{way:14s}{min(taken):9.2f} s {min(taken) / floor:8.2f} x floor"
+            f"  (clock {min(clock[way]):.2f} s, {min(clock[way]) / min(clock['scan floor']):.2f} x)",
+            flush=True,
         )
+    for way, act, arguments in ways(folder, size, {*without, "loop"}):
+        print(f"{way:14s}{peak_memory(act, *arguments):9.0f} MB", flush=True)
 
 
 def _arguments() -> argparse.Namespace:
@@ -359,7 +365,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--memory-limit", default="1GB")
-    parser.add_argument("--no-loop", action="store_true")
+    parser.add_argument("--without", nargs="*", default=[], choices=["and rankings", "numpy", "loop"])
     parser.add_argument("--folder", type=Path, help="an empty folder for the data (default: a temporary one)")
     return parser.parse_args()
 
@@ -368,4 +374,4 @@ if __name__ == "__main__":
     given = _arguments()
     with tempfile.TemporaryDirectory(prefix="evalframe-benchmark-") as made:
         size = Size(int(given.frames), given.sessions_a_file, given.threads, given.memory_limit)
-        main(given.folder or Path(made), size, given.repeats, not given.no_loop)
+        main(given.folder or Path(made), size, given.repeats, given.without)
