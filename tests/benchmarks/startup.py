@@ -20,10 +20,10 @@ import evalframe
 
 
 def small_store(folder: Path) -> Path:
-    """Two runs of 600 windows."""
+    """Two runs on the same 600 windows."""
     rng = np.random.default_rng(1)
+    truth = rng.integers(0, 6, 600)
     for run in ("a", "b"):
-        truth = rng.integers(0, 6, 600)
         guess = np.where(rng.random(600) < 0.8, truth, rng.integers(0, 6, 600))
         people, classes = np.arange(600) // 30, np.array(list("abcdef"))
         np.savez(folder / f"{run}.npz", y_true=truth, y_pred=guess, participant=people, classes=classes)
