@@ -210,18 +210,16 @@ def _metric_values(
 
 
 def _identity_tables(identity: Identity) -> dict[str, pa.Table]:
-    parameters = identity.parameters
+    """What the fingerprint stands for: the protocol in words, and every parameter."""
+    protocol, print_of = identity.protocol, {"protocol_fingerprint": identity.fingerprint}
+    words = {name: getattr(protocol, name) for name in ("name", "version", "system", "title", "claims")}
+    rows = {
+        "protocols": [{**print_of, "protocol": protocol.label, **words}],
+        "protocol_parameters": [{**print_of, "name": n, "value": v} for n, v in identity.parameters.items()],
+    }
     return {
-        "protocol_parameters": conform(
-            contract("protocol_parameters"),
-            pa.table(
-                {
-                    "protocol_fingerprint": pa.array([identity.fingerprint] * len(parameters), pa.large_string()),
-                    "name": pa.array(list(parameters), pa.large_string()),
-                    "value": pa.array(list(parameters.values()), pa.large_string()),
-                }
-            ),
-        )
+        name: conform(contract(name), pa.Table.from_pylist(found, schema=contract(name).arrow_schema()))
+        for name, found in rows.items()
     }
 
 
