@@ -193,7 +193,7 @@ def gate(
     force: ForceOption = False,
     json: JsonOption = False,
 ) -> int:
-    """Run the four gates, kept apart: loading, predictions, exports, metrics. Exit 1 on a failure or a required one not run.
+    """Run the four gates, kept apart. Exit 1 if one failed, or was required and did not run.
 
     Example: evalframe wisp gate --inventory inventory.csv --frozen run_results.csv --output gates
     """
