@@ -100,6 +100,11 @@ class Protocol:
             )
         return chosen
 
+    def settings_of(self, stored: Mapping[str, str]) -> dict[str, str]:
+        """Settings as a result was sealed with, under the parameters there are now: new ones at their default."""
+        names = {parameter.name for parameter in self.parameters}
+        return self.settings({name: value for name, value in stored.items() if name in names})
+
 
 def _text(value: str) -> str | None:
     return value

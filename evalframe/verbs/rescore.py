@@ -42,10 +42,11 @@ def rescore(store: Store, runs: Sequence[str] | None = None) -> Rows:
         run = stored_run(store, run_id)
         newest = {seal.protocol: seal for seal in sorted(store.results(run_id), key=lambda seal: seal.created_at)}
         for label, seal in newest.items():
+            rules = protocol_of(label)
             done = score(
                 run,
-                protocol_of(label),
-                seal.inputs["parameters"],
+                rules,
+                rules.settings_of(seal.inputs["parameters"]),
                 store=store,
                 origin=seal.inputs["origin"],
                 taint=seal.inputs["taint"],

@@ -103,10 +103,11 @@ class SideReader:
 
     def _identity(self, seal: ResultSeal, vocabulary: tuple[str, ...], own: tuple[str, ...]) -> Identity:
         """Fingerprints under the seal's settings, worked out once for all runs that share them."""
-        settings: Mapping[str, str] = seal.inputs["parameters"]
+        rules = protocol_of(seal.protocol)
+        settings = rules.settings_of(seal.inputs["parameters"])
         key = (seal.protocol, tuple(sorted(settings.items())), vocabulary, own)
         if key not in self._identities:
-            self._identities[key] = identify(protocol_of(seal.protocol), settings, self._relations, vocabulary, own)
+            self._identities[key] = identify(rules, settings, self._relations, vocabulary, own)
         return self._identities[key]
 
     def _missing(self, run: str, protocol: str) -> ResultsMissing:

@@ -187,3 +187,34 @@ def test_a_gate_that_fails_ends_with_1_and_a_comparison_that_is_none_with_3(stor
     np.savez(source, y_true=[0, 1], y_pred=[0, 1], participant=["x", "y"], classes=["sit", "walk", "run"])
     evalframe.wisp.score(source, store=store, settings={"failed": "excluded"})
     assert run([*arguments[:-1], "excluded"]) == ExitCode.NOT_COMPARABLE
+
+
+def test_a_result_older_than_a_parameter_is_read_with_its_default(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    """What a new version of the package meets: a relation reads a parameter that a sealed result does not have."""
+    from dataclasses import replace
+
+    from evalframe.protocols import Parameter, wisp_har
+
+    folder = store.parent / "mine"
+    folder.mkdir()
+    known = Path(wisp_har.__file__).parents[3] / "sql" / "metrics" / "classification" / "accuracy.sql"
+    (folder / "strict_accuracy.sql").write_text(
+        known.read_text()
+        .replace("name: accuracy", "name: strict_accuracy")
+        .replace("parameters: []", "parameters: [strictness]")
+        .replace(
+            "FROM class_scores",
+            "FROM class_scores\nWHERE (SELECT value FROM protocol_parameters WHERE name = 'strictness') = 'full'",
+        )
+    )
+    newer = replace(
+        wisp_har.WISP_HAR,
+        parameters=(*wisp_har.WISP_HAR.parameters, Parameter("strictness", "full", "A choice that came later.")),
+    )
+    monkeypatch.setattr(wisp_har, "PROTOCOLS", (newer,))
+    arguments = ["compare", "--store", str(store), "--baseline", "a", "--candidate", "b", "--relations", str(folder)]
+    assert run([*arguments, "--metric", "strict_accuracy", "--json"]) == ExitCode.OK
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert rows[0]["change"] == pytest.approx(0.8 - 55 / 60, abs=1e-15)
