@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -188,6 +189,8 @@ class Catalogue:
         """Take segments out of use. Their files stay a while for readers that hold their names."""
         for segment in segments:
             manifest = f"{segment.folder}/{MANIFEST}"
-            if self.files.stat(manifest) is not None:
-                self.files.publish(manifest, f"{segment.folder}/{SUPERSEDED}")
-                self.files.touch(f"{segment.folder}/{SUPERSEDED}")
+            # Another process may take the same segment out of use, or `gc` remove it, between any two of these steps.
+            with suppress(FileNotFoundError):
+                if self.files.stat(manifest) is not None:
+                    self.files.publish(manifest, f"{segment.folder}/{SUPERSEDED}")
+                    self.files.touch(f"{segment.folder}/{SUPERSEDED}")

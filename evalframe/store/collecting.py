@@ -16,6 +16,9 @@ from evalframe.store.layout import CATALOGUE, SEALS, WRITERS
 from evalframe.store.ledger import Ledger
 from evalframe.store.snapshot import Snapshot
 
+BEGINNING_SECONDS = 60.0
+"""How long a writer may take from creating its journal to locking it."""
+
 SUPERSEDED_SECONDS = 600.0
 """How long files of a superseded segment stay for readers that hold their names."""
 
@@ -54,7 +57,7 @@ def _garbage(ledger: Ledger) -> list[str]:
         if any(writer.may_have_made(path) for writer in living):
             continue
         if room == WRITERS:
-            left = path.endswith((NAMED, STAGED)) or (path.endswith(UNNAMED) and not is_alive(files, path))
+            left = path.endswith((NAMED, STAGED)) or (path.endswith(UNNAMED) and _is_abandoned(files, path))
         elif room == CATALOGUE:
             folder = path.rpartition("/")[0]
             left = folder != CATALOGUE and folder not in read and not _is_young(files, folder)
@@ -68,6 +71,12 @@ def _garbage(ledger: Ledger) -> list[str]:
 def _sealed(ledger: Ledger) -> set[str]:
     names = [path.removeprefix(f"{SEALS}/") for path in ledger.files.walk(SEALS)]
     return {file.path for name in names if layout.is_seal(name) for file in ledger.load(name).files}
+
+
+def _is_abandoned(files: LocalFiles, path: str) -> bool:
+    """Whether nobody will complete this journal: unlocked, and not made just now by one who is about to lock it."""
+    found = files.stat(path)
+    return found is not None and time.time() - found.changed_ns / 1e9 > BEGINNING_SECONDS and not is_alive(files, path)
 
 
 def _is_young(files: LocalFiles, folder: str) -> bool:
