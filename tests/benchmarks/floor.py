@@ -1,6 +1,6 @@
 """Floor events of many sessions at ten horizons, beside a scan, vectorised NumPy and a loop over events.
 
-    python -m tests.benchmarks.floor [--frames 1e6] [--sessions-a-file 200] [--repeats 2] [--threads N]
+    python -m tests.benchmarks.floor [--frames 1e6] [--sessions-a-file 400] [--repeats 2] [--threads N]
                                      [--memory-limit 1GB] [--without WAY ...] [--folder DIR]
 
 Sessions of 5,000 rows with turns of seconds are written as Parquet files of some sessions each, a tenth of which
@@ -108,6 +108,7 @@ def build(folder: Path, size: Size) -> None:
                 table,
                 folder / f"{name}-{number:04d}.parquet",
                 compression="zstd",
+                row_group_size=1 << 17,
                 use_dictionary=[c for c in table.column_names if pa.types.is_large_string(table.schema.field(c).type)],
                 column_encoding={"p_wearer.list.element": "BYTE_STREAM_SPLIT"} if name == "floor_forecasts" else None,
             )
@@ -361,7 +362,7 @@ def main(folder: Path, size: Size, repeats: int, without: Collection[str]) -> No
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--frames", type=float, default=1e6)
-    parser.add_argument("--sessions-a-file", type=int, default=200)
+    parser.add_argument("--sessions-a-file", type=int, default=400)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--memory-limit", default="1GB")
