@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -188,7 +189,8 @@ class Store:
             contract(name)  # refuses a name that is no table before it becomes a path
         outcome = writing.seal(self._ledger, seal, tables=tables, stems=stems, ids=ids, hint=hint)
         if outcome == "written" and self._compacts and random.randrange(LOOK_EVERY) == 0:
-            self._snapshot(kinds=[seal.kind])
+            with suppress(StoreError, StoreCorrupt):  # this seal stands; of damage elsewhere readers are told
+                self._snapshot(kinds=[seal.kind])
         return outcome
 
     def _refuse_read_only(self) -> None:

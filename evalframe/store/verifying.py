@@ -140,6 +140,15 @@ def _settled(files: LocalFiles, path: str, seals: dict[str, Seal]) -> bool:
         return False
 
 
+def _stands(files: LocalFiles, name: str) -> bool:
+    """Whether a seal is sound now: one that was added, and compacted, since the seals were read."""
+    try:
+        Ledger(files).load(name)
+    except StoreCorrupt:
+        return False
+    return True
+
+
 def _compactions(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
     """Segments that are not what the seals say. One of another version of evalframe is left alone: nobody reads it."""
     catalogue = Catalogue(files)
@@ -151,13 +160,14 @@ def _compactions(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]
         if name == MANIFEST and folder not in segments:
             yield Finding("damaged_compaction", path, None, "the manifest as it was written", "other content")
     for segment in segments.values():
-        missing = [name for name in segment.seals if name not in seals]
+        unseen = [name for name in segment.seals if name not in seals]
+        missing = [name for name in unseen if not _stands(files, name)]
         hidden = [name for name in segment.seals if layout.run_key_of(name) in graves]
         hidden += [name for name, runs in segment.concerns.items() if not graves.isdisjoint(runs)]
         if missing or (hidden and not at_work):  # a withdrawal hides the run first, then the segments
             reason = f"no sound seal {missing[0]}" if missing else f"{hidden[0]} of a withdrawn run"
             yield Finding("stale_compaction", f"{segment.folder}/{MANIFEST}", None, "standing seals only", reason)
-        elif not hidden and segment.means_the_same():
+        elif not unseen and not hidden and segment.means_the_same():
             yield from filter(None, (_part(files, segment, part, seals) for part in segment.parts))
 
 

@@ -146,3 +146,9 @@ def test_without_locks_a_differing_rival_is_taken_back(store: Store, monkeypatch
     assert write_results(store, "a") == "written"
     assert len(store.verify()) == 0
     assert store.gc() == []
+
+
+def test_damage_elsewhere_does_not_fail_a_write_that_succeeded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evalframe.store.store.LOOK_EVERY", 1)
+    _seal_twice(store, monkeypatch, {"sha256": "b"})
+    assert write_run(store, "c") == "written"
