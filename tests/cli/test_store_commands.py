@@ -195,11 +195,12 @@ def test_a_result_older_than_a_parameter_is_read_with_its_default(
     """What a new version of the package meets: a relation reads a parameter that a sealed result does not have."""
     from dataclasses import replace
 
+    from evalframe import resources
     from evalframe.protocols import Parameter, wisp_har
 
     folder = store.parent / "mine"
     folder.mkdir()
-    known = Path(wisp_har.__file__).parents[3] / "sql" / "metrics" / "classification" / "accuracy.sql"
+    known = resources.folder("sql") / "metrics" / "classification" / "accuracy.sql"
     (folder / "strict_accuracy.sql").write_text(
         known.read_text()
         .replace("name: accuracy", "name: strict_accuracy")
