@@ -318,7 +318,7 @@ class CalibrationMissing(ProtocolError):
     code = "EF511"
 
 
-# ---- EF6xx: audits (exit 5) and gates (exit 1) ----------------------------------------------------------------------
+# ---- EF6xx: audits (exit 5) -----------------------------------------------------------------------------------------
 
 
 class AuditError(EvalframeError):
@@ -338,13 +338,6 @@ class ReferenceRefused(AuditError):
     """A reference implementation does not run as it is pinned: what it reaches for, takes, changes or leaves out."""
 
     code = "EF603"
-
-
-class GateFailed(EvalframeError):
-    """A gate or a regression check failed."""
-
-    code = "EF650"
-    exit_code = ExitCode.GATE_FAILED
 
 
 # ---- EF7xx: relations and engines -----------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from evalframe.verbs.outputs import to_json, write_bytes, write_text
 
 MANIFEST = "run_manifest.json"
 TARGETS = "targets.parquet"
-PHASES = ("progress", "failure", "filtering")
 METRICS = "metrics.json"
 TRACES = "traces.parquet"
 LOCK = ".lock"
