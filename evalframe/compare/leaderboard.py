@@ -67,7 +67,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Boards:
-    """Boards, the largest first. n_tainted: runs left out because the protocol was bent for them."""
+    """Boards, the largest first, always in one order. n_tainted: runs left out since the protocol was bent for them."""
 
     boards: tuple[Board, ...]
     n_tainted: int
@@ -96,7 +96,7 @@ def boards(
     for key, row in frozen.items():
         if key not in seen:
             _add(found, _entry(row, row))
-    ordered = sorted(found.values(), key=lambda board: (-len(board.entries), _cell_order(board.cell)))
+    ordered = sorted(found.values(), key=_board_order)
     return Boards(tuple(ordered), len(tainted))
 
 
@@ -132,11 +132,11 @@ def _rows(store: Store, catalogue: Catalogue, label: str, metric: str, stratum: 
         columns = ", ".join(_COLUMNS)
         computed = engine.query(
             f"SELECT {columns} FROM metric_values WHERE {condition} AND protocol = {literal(label)}"
-            f" AND metric_fingerprint IS NOT NULL"
+            f" AND metric_fingerprint IS NOT NULL ORDER BY ALL"
         )
         recorded = engine.query(
             f"SELECT {columns} FROM {_VALUES} WHERE {condition} AND origin = {literal(FROZEN)}"
-            f" AND coalesce(claimed_protocol, {literal(label)}) = {literal(label)}"
+            f" AND coalesce(claimed_protocol, {literal(label)}) = {literal(label)} ORDER BY ALL"
         )
         return computed.to_pylist(), recorded.to_pylist()
 
@@ -150,17 +150,19 @@ def _current(store: Store, catalogue: Catalogue, metric: str, rows: Sequence[Any
     kinds: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:
         kinds.setdefault((row["data_digest"], settings[row["protocol_fingerprint"]]), []).append(row)
-    if all(len({row["metric_fingerprint"] for row in kind}) == 1 for kind in kinds.values()):
-        return list({(row["run_id"], cell_of(row)): row for row in rows}.values())
-    made = {
-        (row["run_id"], row["protocol_fingerprint"]): row["created_at"]
-        for row in store.scored({row["run_id"] for row in rows}).to_pylist()
-    }
+    made: dict[tuple[str, str], datetime] = {}
     kept: list[Any] = []
     for kind in kinds.values():
-        chosen = _newest_shared(store, kind, made)
+        chosen = kind[0]["metric_fingerprint"]
+        if any(row["metric_fingerprint"] != chosen for row in kind):
+            made = made or _scored_at(store, {row["run_id"] for row in rows})
+            chosen = _newest_shared(store, kind, made)
         kept += {(row["run_id"], cell_of(row)): row for row in kind if row["metric_fingerprint"] == chosen}.values()
     return kept
+
+
+def _scored_at(store: Store, runs: set[str]) -> dict[tuple[str, str], datetime]:
+    return {(row["run_id"], row["protocol_fingerprint"]): row["created_at"] for row in store.scored(runs).to_pylist()}
 
 
 def _newest_shared(store: Store, rows: Sequence[Any], made: Mapping[tuple[str, str], datetime]) -> str:
@@ -194,6 +196,12 @@ def _settings(
         if row["protocol_fingerprint"] in values:
             values[row["protocol_fingerprint"]][row["name"]] = row["value"]
     return {each: tuple((name, known.get(name)) for name in names) for each, known in values.items()}
+
+
+def _board_order(board: Board) -> tuple[Any, ...]:
+    """The largest first; equal ones by cell, then by the run they begin with."""
+    identity = (board.entries[0].run_id, board.metric_fingerprint or "", board.data_digest or "")
+    return (-len(board.entries), _cell_order(board.cell), identity)
 
 
 def _cell_order(cell: Cell) -> tuple[Any, ...]:

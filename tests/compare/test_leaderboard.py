@@ -54,10 +54,16 @@ def test_other_questions_stand_on_other_boards(store: Store) -> None:
     add_run(store, "other-windows", answers(38, of=38))
     board = leaderboard(store, metric="accuracy")
     found = [(r["board"], r["rank"], r["run_id"]) for r in board.to_pylist()]
-    assert found[:2] == [(1, 1, "a"), (1, 2, "b")]
-    assert {(rank, run) for _, rank, run in found[2:]} == {(1, "excluding"), (1, "other-windows")}
-    assert {number for number, _, _ in found[2:]} == {2, 3}
+    assert found == [(1, 1, "a"), (1, 2, "b"), (2, 1, "excluding"), (3, 1, "other-windows")]
     assert "3 boards" in repr(board)
+
+
+def test_a_run_scored_under_two_settings_stands_on_both_boards(store: Store) -> None:
+    add_run(store, "a", answers(30))
+    add_run(store, "a", answers(30), settings={"failed": "excluded"})
+    add_run(store, "b", answers(20))
+    rows = leaderboard(store, metric="accuracy").to_pylist()
+    assert [(r["board"], r["rank"], r["run_id"]) for r in rows] == [(1, 1, "a"), (1, 2, "b"), (2, 1, "a")]
 
 
 def test_a_parameter_that_a_metric_does_not_read_splits_nothing(store: Store) -> None:
