@@ -17,6 +17,7 @@ from evalframe.protocols.base import Protocol
 from evalframe.protocols.wisp_har import FROZEN_TOLERANCE
 from evalframe.relations import Catalogue, plan
 from evalframe.sources.classification import SavedPredictions
+from evalframe.underway import counted
 
 GATE: Gate = "metric_equivalence"
 SUBJECT = "frozen_record"
@@ -50,7 +51,7 @@ def metric_gate(
                 else:
                     held.append(outcome)
             yield from _rescored(engine, held, frozen, protocol, relations, tolerance)
-            for saved in held:
+            for saved in counted("models sealed", held):
                 if on_read is not None:
                     on_read(saved)
 
@@ -62,7 +63,7 @@ def _read(
     why_not: Mapping[str, str],
     metrics: Sequence[str],
 ) -> Iterator[Finding | SavedPredictions]:
-    for model in models:
+    for model in counted("models rescored", models):
         name = model.model_id
         lacking = [metric for metric in metrics if name in frozen and metric not in frozen[name].values]
         reason = why_not.get(name)

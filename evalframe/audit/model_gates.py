@@ -6,7 +6,7 @@ model is held at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -21,6 +21,7 @@ from evalframe.errors import EvalframeError, FileUnreadable, TorchMissing
 from evalframe.inference.checkpoint import require_digest
 from evalframe.relations import Catalogue
 from evalframe.sources.signals import LabelledWindows
+from evalframe.underway import counted
 
 if TYPE_CHECKING:
     from evalframe.inference.checkpoint import Loaded
@@ -48,7 +49,6 @@ def model_gates(
     why_not: Mapping[str, str],
     loading: Loading,
     relations: Catalogue,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Finding]:
     """The findings of the three gates, model by model. selected: model ids whose data are predicted in full.
 
@@ -57,14 +57,12 @@ def model_gates(
     gates = _Gates(files, loading, relations)
     ordered = sorted(models, key=lambda model: (str(model.data), str(model.export), model.model_id))
     with DuckDB(threads=1) as engine:
-        for done, model in enumerate(ordered, 1):
+        for model in counted("models", ordered):
             if model.model_id in why_not:
                 yield from _nothing(model, why_not[model.model_id])
             else:
                 yield from gates.exports(model)
                 yield from gates.checkpoint(engine, model, model.model_id in selected)
-            if progress is not None:
-                progress(done, len(ordered))
 
 
 def _nothing(model: Model, reason: str) -> Iterator[Finding]:

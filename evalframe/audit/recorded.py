@@ -22,6 +22,7 @@ from evalframe.contracts import conform, contract
 from evalframe.errors import FileUnreadable, InventoryRefused
 from evalframe.sources.fields import file_sha256
 from evalframe.sources.npz import told_by
+from evalframe.underway import counted
 
 FROZEN, SIDECAR = "frozen_catalogue", "sidecar"
 
@@ -113,7 +114,7 @@ def read_sidecars(models: Iterable[Model], metrics: Sequence[str]) -> Sidecars:
     records: dict[str, Record] = {}
     missing: list[str] = []
     unreadable: dict[str, str] = {}
-    for model in models:
+    for model in counted("sidecars", models):
         if model.sidecar is None or not model.sidecar.exists():
             missing.append(model.model_id)
             continue

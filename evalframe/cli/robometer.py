@@ -21,7 +21,6 @@ from evalframe.cli.common import (
     say,
     show_json,
 )
-from evalframe.cli.progress import Progress
 
 _Protocol = Literal["robometer-ind", "robometer-ood", "robometer-filtering-top50"]
 
@@ -58,30 +57,28 @@ def evaluate(
     """
     from evalframe.verbs import robometer
 
-    with Progress() as progress:
-        done = robometer.evaluate(
-            predictor=predictor,
-            dataset=dataset,
-            task_registry=task_registry,
-            split=split,
-            checkpoint_root=checkpoint_root,
-            base_model=base_model,
-            output=output,
-            steps=steps,
-            setting=setting,
-            worker=worker,
-            take_over=take_over,
-            batch_size=batch_size,
-            device=device,
-            dry_run=dry_run,
-            robometer_repo=robometer_repo,
-            settings=pairs(set_, "--set"),
-            relations=relations,
-            store=store,
-            run_id=run_id,
-            tags=pairs(tag, "--tag"),
-            progress=progress,
-        )
+    done = robometer.evaluate(
+        predictor=predictor,
+        dataset=dataset,
+        task_registry=task_registry,
+        split=split,
+        checkpoint_root=checkpoint_root,
+        base_model=base_model,
+        output=output,
+        steps=steps,
+        setting=setting,
+        worker=worker,
+        take_over=take_over,
+        batch_size=batch_size,
+        device=device,
+        dry_run=dry_run,
+        robometer_repo=robometer_repo,
+        settings=pairs(set_, "--set"),
+        relations=relations,
+        store=store,
+        run_id=run_id,
+        tags=pairs(tag, "--tag"),
+    )
     for step in done.missing():
         say(f"step {step}: there is no {checkpoint_root / f'checkpoint-{step}'} with config.json")
     put(done.to_json() if json else repr(done))

@@ -21,7 +21,6 @@ from evalframe.cli.common import (
     put,
     say,
 )
-from evalframe.cli.progress import Progress
 
 if TYPE_CHECKING:
     from evalframe.verbs.wisp_audit import Audited
@@ -114,26 +113,24 @@ def evaluate(
     """
     from evalframe.verbs.wisp_evaluate import evaluate as evaluated
 
-    with Progress() as progress:
-        result = evaluated(
-            checkpoint,
-            data,
-            output=output,
-            checkpoint_sha256=checkpoint_sha256,
-            module=module,
-            trust_pickle=trust_pickle,
-            layout=layout.value,
-            keys=pairs(key, "--key"),
-            device=device,
-            batch_size=batch_size,
-            store=store,
-            run_id=run_id,
-            tags=pairs(tag, "--tag"),
-            settings=pairs(set_, "--set"),
-            relations=relations,
-            force=force,
-            progress=lambda done, whole: progress("windows", done, whole),
-        )
+    result = evaluated(
+        checkpoint,
+        data,
+        output=output,
+        checkpoint_sha256=checkpoint_sha256,
+        module=module,
+        trust_pickle=trust_pickle,
+        layout=layout.value,
+        keys=pairs(key, "--key"),
+        device=device,
+        batch_size=batch_size,
+        store=store,
+        run_id=run_id,
+        tags=pairs(tag, "--tag"),
+        settings=pairs(set_, "--set"),
+        relations=relations,
+        force=force,
+    )
     if json:
         put(result.to_json())
     else:
@@ -199,25 +196,23 @@ def gate(
     """
     from evalframe.verbs.wisp_gate import gate as gated
 
-    with Progress() as progress:
-        result = gated(
-            inventory,
-            frozen,
-            output=output,
-            full_inference=full_inference or (),
-            require=pairs(require, "--require"),
-            module=module,
-            trust_pickle=trust_pickle,
-            layout=layout.value,
-            keys=pairs(key, "--key"),
-            device=device,
-            batch_size=batch_size,
-            tolerance=tolerance,
-            known_bad=known_bad,
-            store=store,
-            force=force,
-            progress=progress,
-        )
+    result = gated(
+        inventory,
+        frozen,
+        output=output,
+        full_inference=full_inference or (),
+        require=pairs(require, "--require"),
+        module=module,
+        trust_pickle=trust_pickle,
+        layout=layout.value,
+        keys=pairs(key, "--key"),
+        device=device,
+        batch_size=batch_size,
+        tolerance=tolerance,
+        known_bad=known_bad,
+        store=store,
+        force=force,
+    )
     return _shown(result, output, json)
 
 

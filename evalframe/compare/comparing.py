@@ -14,6 +14,7 @@ from evalframe.compare.shared import SharedItems
 from evalframe.compare.states import Reader
 from evalframe.compare.verdicts import Difference, Refusal, Verdict, differences, run_refusals
 from evalframe.engines.duckdb import DuckDB
+from evalframe.underway import counted
 
 if TYPE_CHECKING:
     from evalframe.compare.choosing import Pairing
@@ -80,7 +81,7 @@ class Comparing:
             if alike and not self.request.on_intersection:
                 reader = Reader(self.store, self.catalogue, engine)
                 measured = self._measured(reader, alike)
-            for pair in pairs:
+            for pair in counted("runs compared", pairs):
                 if pair[1].run_id in refused:
                     why = refused[pair[1].run_id]
                     outcome.refusals += why

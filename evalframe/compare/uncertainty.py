@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from evalframe.compare import classes
 from evalframe.compare.cells import Cell
 from evalframe.errors import RelationError
-from evalframe.stats.draws import bootstrap_weights, swap_method, swap_patterns
+from evalframe.stats.draws import bootstrap_weights, swap_count, swap_method, swap_patterns
 from evalframe.stats.intervals import Interval, percentile_interval
 from evalframe.stats.permutation import SwapTest, swap_test
+from evalframe.underway import portions
 
 if TYPE_CHECKING:
     from evalframe.compare.points import Points
@@ -136,7 +137,8 @@ class Resampler:
                 found=f"another value for {side.run_id}",
                 hint=f"evalframe explain {metric} --steps",
             )
-        return sample.values(bootstrap_weights(len(clusters), self._replicates, self._seed))
+        draws = bootstrap_weights(len(clusters), self._replicates, self._seed)
+        return sample.values(portions("replicates", draws, self._replicates))
 
     def _swapped(
         self, baseline: Side, candidate: Side, wanted: Wanted, clusters: tuple[str, ...]
@@ -144,7 +146,8 @@ class Resampler:
         """Changes under each swap pattern (the two sides' states of some clusters exchanged), and metrics without."""
         sample = self._sample((baseline, candidate), wanted, clusters)
         parts = []
-        for pattern in swap_patterns(len(clusters), self._replicates, self._seed):
+        patterns = swap_patterns(len(clusters), self._replicates, self._seed)
+        for pattern in portions("patterns", patterns, swap_count(len(clusters), self._replicates)):
             both = np.concatenate([np.hstack([1 - pattern, pattern]), np.hstack([pattern, 1 - pattern])])
             values = sample.values(iter([both]))
             parts.append({metric: v[len(pattern) :] - v[: len(pattern)] for metric, v in values.items()})

@@ -23,9 +23,7 @@ from evalframe.inference.checkpoint import Loaded, imported_torch
 from evalframe.inference.metadata import Layout
 from evalframe.sources.npz import told_by
 from evalframe.sources.signals import LabelledWindows
-
-Progress = Callable[[int, int], None]
-"""Called with windows done and windows in all."""
+from evalframe.underway import portions
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,9 @@ class Batch:
     signals: NDArray[Any]
     mask: NDArray[np.bool_] | None = None
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
 
 def predict(
     loaded: Loaded,
@@ -44,7 +45,6 @@ def predict(
     *,
     layout: Layout = "NTC",
     batch_size: int = 256,
-    progress: Progress | None = None,
 ) -> pa.Array:
     """int16 class index per window; null where the model's scores are NaN, which is a failure of that window.
 
@@ -54,13 +54,9 @@ def predict(
     """
     _check_shapes(loaded, windows, layout)
     found = np.full(len(windows.signals), -1, np.int16)
-    done = 0
     with _predicting(loaded) as run:
-        for batch in batches(loaded, windows, layout, batch_size):
+        for batch in portions("windows", batches(loaded, windows, layout, batch_size), len(found)):
             found[batch.rows] = _classes(run(batch), batch, loaded)
-            done += len(batch.rows)
-            if progress is not None:
-                progress(done, len(found))
     return pa.array(found, mask=found < 0)
 
 

@@ -26,6 +26,7 @@ from evalframe.store.layout import CATALOGUE, SEALS, WRITERS
 from evalframe.store.ledger import Ledger
 from evalframe.store.seals import RunSeal, Seal, SealDamaged, SealedFile, unpacked
 from evalframe.store.tables import INDEX_SCHEMA, files_index, seals_index
+from evalframe.underway import counted
 
 
 class Finding(NamedTuple):
@@ -88,10 +89,10 @@ def _run_of(seal: Seal) -> str | None:
 
 def _files(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
     owners = {file.sha256: (seal, file) for seal in seals.values() for file in seal.files}
-    for seal in seals.values():
-        for file in seal.files:
-            if (finding := _file(files, seal, file, owners)) is not None:
-                yield finding
+    every = [(seal, file) for seal in seals.values() for file in seal.files]
+    for seal, file in counted("files", every):
+        if (finding := _file(files, seal, file, owners)) is not None:
+            yield finding
 
 
 def _file(

@@ -21,6 +21,7 @@ from evalframe.protocols import protocol
 from evalframe.relations import catalogue, plan
 from evalframe.store import Store
 from evalframe.store.seals import ResultSeal
+from evalframe.underway import counted
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.rescore import stored_run
 from evalframe.verbs.results import Rows
@@ -118,7 +119,12 @@ def agreements(label: str, parameters: Mapping[str, str], tables: Mapping[str, p
     with DuckDB() as record, PolarsSql() as other:
         whole = plan(relations, wanted, parameters=parameters)
         read = {name: table for name, table in tables.items() if name in whole.tables}
-        return [found for _, found in compare_plan(whole, read, record, {ENGINE: other})]
+        return [
+            found
+            for _, found in counted(
+                "relations", compare_plan(whole, read, record, {ENGINE: other}), len(whole.relations)
+            )
+        ]
 
 
 def _row(label: str, agreement: Agreement) -> dict[str, Any]:

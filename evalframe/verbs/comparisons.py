@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from evalframe.errors import NotComparable
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
+from evalframe.underway import counted
 from evalframe.verbs.compare import Comparison, compare
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def comparisons(
         kinds = [(label, _first(baseline, runs)) for label, runs in kinds if baseline in runs]
     made, left = [], []
     kinds = [(label, runs) for label, runs in kinds if len(runs) > 1]
-    for label, (first, *others) in kinds[:GROUPS]:
+    for label, (first, *others) in counted("comparisons", kinds[:GROUPS]):
         try:
             made.append(compare(store, first, others[:CANDIDATES], protocol=label, replicates=replicates))
         except NotComparable as refused:

@@ -16,6 +16,7 @@ from evalframe.protocols.easycom_floor.times import microseconds
 from evalframe.relations import catalogue
 from evalframe.sources.floor_targets import Targets
 from evalframe.store import Store
+from evalframe.underway import counted
 from evalframe.verbs import drawing
 from evalframe.verbs.floor_files import REPORT, RunRows, table_of
 from evalframe.verbs.floor_inputs import Asked, Question, ask, calibration_of, folders_of
@@ -208,7 +209,7 @@ def evaluate(
             also=(REPORT,),
             taint=calibration.taint,
         )
-        for one in asked
+        for one in counted("runs", asked)
     )
     rows = tuple(RunRows(a.name, s, question.recalls) for a, s in zip(asked, scored, strict=True))
     result = Evaluated(

@@ -9,6 +9,7 @@ import pyarrow as pa
 from evalframe.errors import UnknownName
 from evalframe.protocols import protocol as protocol_of
 from evalframe.store import Store
+from evalframe.underway import counted
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Run, score
 
@@ -38,7 +39,7 @@ def rescore(store: Store, runs: Sequence[str] | None = None) -> Rows:
             hint=f"evalframe runs --store {store.path}",
         )
     rows = []
-    for run_id in chosen:
+    for run_id in counted("runs", chosen):
         run = stored_run(store, run_id)
         newest = {seal.protocol: seal for seal in sorted(store.results(run_id), key=lambda seal: seal.created_at)}
         for label, seal in newest.items():

@@ -22,11 +22,12 @@ from evalframe.sources.progress import TARGETS as TARGET_COLUMNS
 from evalframe.sources.progress_dataset import Selection, select
 from evalframe.sources.progress_registry import Split, read_registry
 from evalframe.store import Store
+from evalframe.underway import counted
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 from evalframe.verbs.robometer_import import seal_step
 from evalframe.verbs.robometer_output import TARGETS, Output, manifest_text, worker_name
-from evalframe.verbs.robometer_phases import COMMAND, Progress, StepRun, video_of
+from evalframe.verbs.robometer_phases import COMMAND, StepRun, video_of
 from evalframe.verbs.robometer_steps import Question, check_pools, parquet, question
 
 PROTOCOLS = {"test_ind": "robometer-ind", "test_ood": "robometer-ood"}
@@ -94,14 +95,13 @@ def evaluate(
     store: Path | str | None = None,
     run_id: str | None = None,
     tags: Mapping[str, str] | None = None,
-    progress: Progress = lambda what, done, whole: None,
 ) -> Evaluation:
     """Evaluate the checkpoints of `steps` on a split; step 0 is the base model, others are `checkpoint-<step>` folders.
 
     predictor: a factory, or `module:factory` (see `inference.progress`). output: a folder that workers share; a rerun
     goes on after the last finished phase. worker: whose claims these are; take_over takes those of others. settings:
     protocol parameters. store: seal each finished step as run `<run-id>@<step>`. run_id: default
-    `robometer-<split>-<setting>`. progress: told what is under way. dry_run: everything but the model; nothing is
+    `robometer-<split>-<setting>`. dry_run: everything but the model; nothing is
     written.
 
     A trajectory on which the model fails is counted and the phase goes on. Raises InputError and UsageError (exit 2),
@@ -148,7 +148,7 @@ def evaluate(
     outcomes: dict[int, Outcome] = dict.fromkeys(missing, "missing")
     opened = None if store is None else Store.open(store, create=True)
     repository = None if robometer_repo is None else Path(robometer_repo)
-    for step, path in present.items():
+    for step, path in counted("steps", present.items()):
         place = folder.step(step)
         with place.working():
             with folder.locked():
@@ -156,7 +156,7 @@ def evaluate(
             outcomes[step] = "finished before" if place.finished else "evaluated"
             if not place.finished:
                 place.begin(folder_sha256(path))
-                StepRun(asked, selection, place, _Loader(factory, path, device, repository), batch_size, progress).run()
+                StepRun(asked, selection, place, _Loader(factory, path, device, repository), batch_size).run()
             if opened is not None:
                 seal_step(opened, asked, place, tags=tags or {}, setting=setting)
     return _evaluation(asked, selection, checkpoints, outcomes, dry_run=False)

@@ -15,6 +15,7 @@ from evalframe.relations import catalogue
 from evalframe.sources.fields import file_sha256
 from evalframe.sources.progress import read_targets, read_traces
 from evalframe.store import Store
+from evalframe.underway import counted
 from evalframe.verbs.results import Rows
 from evalframe.verbs.robometer_output import TARGETS, Output, Step, read_manifest
 from evalframe.verbs.robometer_steps import Question, question, scored_step
@@ -66,7 +67,7 @@ def import_folder(
     recomputed = manifest.get("made_by") == "robometer evaluate"
     origin = "recomputed" if recomputed else "rescored_saved_predictions"
     rows = []
-    for step in begun:
+    for step in counted("steps", begun):
         outcome = "unfinished"
         if step.finished:
             setting = manifest.get("setting")

@@ -17,6 +17,7 @@ from evalframe.inference.progress import Predictor
 from evalframe.inference.progress_queries import Answer, Video, answers
 from evalframe.sources import progress as source
 from evalframe.sources.progress_dataset import Row, Selection
+from evalframe.underway import tell
 from evalframe.verbs import robometer_report as report
 from evalframe.verbs.robometer_output import METRICS, TRACES, Step
 from evalframe.verbs.robometer_steps import TRACE_COLUMNS, Question, answers_of, parquet, scored_step
@@ -54,7 +55,6 @@ class StepRun:
     step: Step
     load: Callable[[], Predictor]
     batch_size: int
-    progress: Progress
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -117,7 +117,7 @@ class StepRun:
         last = None
         for answer in found:
             if answer.trajectory_id != last:
-                self.progress(f"step {self.step.step}, {phase}, trajectories", done, len(self.selection.rows))
+                tell(f"{phase} trajectories", done, len(self.selection.rows))
                 last, done = answer.trajectory_id, done + 1
             yield answer
 

@@ -18,6 +18,7 @@ from evalframe.sources.fields import file_sha256
 from evalframe.sources.progress import TARGETS as TARGET_COLUMNS
 from evalframe.sources.progress import read_targets, read_traces
 from evalframe.store import Store
+from evalframe.underway import counted
 from evalframe.verbs import robometer_report as report
 from evalframe.verbs.outputs import to_json, write_bytes
 from evalframe.verbs.results import Rows
@@ -116,7 +117,7 @@ def score(
         step: scored_step(
             asked, step, rows, inputs=inputs, tags=tags or {}, store=opened, origin="rescored_saved_predictions"
         )
-        for step, rows in sorted(steps.items())
+        for step, rows in counted("steps", sorted(steps.items()))
     }
     if folder is not None:
         _write(folder, asked, scored, steps, manifest, target_file, force=force)

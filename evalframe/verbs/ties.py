@@ -9,6 +9,7 @@ from evalframe.compare.measuring import Measured
 from evalframe.compare.request import Request
 from evalframe.compare.states import Reader
 from evalframe.engines.duckdb import DuckDB
+from evalframe.underway import counted
 from evalframe.verbs.sides import SideReader
 
 if TYPE_CHECKING:
@@ -42,4 +43,7 @@ def intervals_from_best(
     with DuckDB() as engine:
         reader = Reader(store, catalogue, engine)
         measured = Measured(reader, protocol, [metric], every, list(sides.values()), request)
-        return {side.run_id: measured.resampler.interval(best, side, metric, cell) for side in others}
+        return {
+            side.run_id: measured.resampler.interval(best, side, metric, cell)
+            for side in counted("runs compared", others)
+        }

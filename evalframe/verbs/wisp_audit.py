@@ -33,6 +33,7 @@ from evalframe.protocols import protocol
 from evalframe.protocols.wisp_har import FROZEN_TOLERANCE
 from evalframe.relations import catalogue, plan
 from evalframe.sources.fields import file_sha256
+from evalframe.underway import counted
 from evalframe.verbs import drawing
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.results import Rows
@@ -209,7 +210,7 @@ def _explained(
     by_id, files = {model.model_id: model for model in models}, Files(keys)
     replay = Replay(lambda model_id: files.counts(by_id[model_id]), frozen, float(tolerance))
     explainer = Explainer(models, replay, disagreements)
-    return [(row, explainer.explain(row["run_id"], row["metric"])) for row in rows]
+    return [(row, explainer.explain(row["run_id"], row["metric"])) for row in counted("disagreements", rows)]
 
 
 def _findings(

@@ -19,7 +19,6 @@ from evalframe.verbs.wisp import PROTOCOL, VIEWS, Classified
 
 if TYPE_CHECKING:
     from evalframe.inference.metadata import Layout
-    from evalframe.inference.predict import Progress
 
 
 def evaluate(
@@ -40,7 +39,6 @@ def evaluate(
     settings: Mapping[str, str] | None = None,
     relations: Path | None = None,
     force: bool = False,
-    progress: Progress | None = None,
 ) -> Classified:
     """Predict the windows of an NPZ with a fitted checkpoint and score them under `wisp-har/1`. Nothing is fitted.
 
@@ -62,7 +60,7 @@ def evaluate(
     loaded = load(checkpoint, sha256=checkpoint_sha256, module=module, trust_pickle=trust_pickle, device=device)
     run_id = checkpoint.stem if run_id is None else run_id
     windows = read_windows(data, run_id=run_id, classes=loaded.metadata.classes, keys=keys)
-    predicted = predict(loaded, windows, layout=layout, batch_size=batch_size, progress=progress)
+    predicted = predict(loaded, windows, layout=layout, batch_size=batch_size)
     run = Run(
         run_id,
         "wisp",

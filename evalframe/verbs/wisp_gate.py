@@ -141,7 +141,6 @@ def gate(
     known_bad: Path | None = None,
     store: Path | str | None = None,
     force: bool = False,
-    progress: Progress | None = None,
 ) -> Gated:
     """Run the four gates: checkpoint_loading, prediction_equivalence, export_equivalence, metric_equivalence.
 
@@ -189,7 +188,7 @@ def gate(
             _seal(folder, saved, by_id[saved.run_id], known)
 
     found = [
-        *model_gates(models, files, selected, bad_runs, loading, relations, _told(progress, "models")),
+        *model_gates(models, files, selected, bad_runs, loading, relations),
         *metric_gate(
             models,
             files,
@@ -289,7 +288,3 @@ def _seal(store: Store, saved: SavedPredictions, model: Model, known: frozenset[
         return
     run = Run(saved.run_id, "wisp", saved.dataset_id, saved.tables, saved.inputs, model.tags)
     score_run(run, protocol(PROTOCOL), store=store)
-
-
-def _told(progress: Progress | None, what: str) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, whole: progress(what, done, whole)
