@@ -1,29 +1,85 @@
-"""The tree of commands. Their modules hold arguments and drawing only, so that listing them loads nothing heavy."""
+"""The tree of commands. A command's module is imported when it is named, or when help lists it.
+
+These modules hold arguments and drawing only, so that listing them loads nothing heavy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 
 from cyclopts import App, Parameter
 
-from evalframe.cli import (
-    audit,
-    compare,
-    demo,
-    explain,
-    export,
-    floor,
-    kev,
-    report,
-    rescore,
-    robometer,
-    runs,
-    sql,
-    store,
-    validate,
-    wisp,
-)
 from evalframe.cli.version import version
+
+COMMANDS: dict[str, str] = {
+    "demo": "demo:demo",
+    "explain": "explain:explain",
+    "validate": "validate:validate",
+    "compare": "compare:compare",
+    "leaderboard": "compare:leaderboard",
+    "runs": "runs:runs",
+    "sql": "sql:sql",
+    "rescore": "rescore:rescore",
+    "export": "export:export",
+    "report": "report:report",
+}
+"""Name -> module of this folder and function in it."""
+
+GROUPS: dict[str, tuple[str, dict[str, str]]] = {
+    "wisp": (
+        "WISP wearable-activity windows.",
+        {
+            "evaluate": "wisp:evaluate",
+            "score": "wisp:score",
+            "audit": "wisp:audit",
+            "gate": "wisp:gate",
+            "compare-exports": "wisp:compare_exports",
+        },
+    ),
+    "floor": (
+        "EasyCom floor events.",
+        {
+            "evaluate": "floor:evaluate",
+            "convert-miniroada": "floor:convert_miniroada",
+            "rasterize": "floor:rasterize",
+            "audit-sheet": "floor:audit_sheet",
+            "freeze": "floor:freeze",
+        },
+    ),
+    "robometer": (
+        "Robometer progress, failure detection and filtering.",
+        {
+            "evaluate": "robometer:evaluate",
+            "score": "robometer:score",
+            "compare-manifests": "robometer:compare_manifests",
+            "import": "robometer:import_",
+        },
+    ),
+    "kev": ("KEV choice questions.", {"score": "kev:score", "verify-metrics": "kev:verify_metrics"}),
+    "audit": (
+        "Check numbers against other implementations.",
+        {"parity": "audit:parity", "values": "audit:values", "engines": "audit:engines"},
+    ),
+    "store": ("Look after a store.", {"verify": "store:verify", "gc": "store:gc", "withdraw": "store:withdraw"}),
+}
+"""Name -> title and commands."""
+
+
+def tree(words: Sequence[str]) -> App:
+    """The program for a command line. Where its first word is a command, no other is added: each costs half a
+    millisecond."""
+    app = _app("evalframe", "Evaluation results that carry the identity of the protocol that made them.")
+    first = words[0] if words else ""
+    if first in COMMANDS:
+        _add(app, {first: COMMANDS[first]})
+        return app
+    _add(app, COMMANDS)
+    for group, (title, members) in GROUPS.items():
+        below = _app(group, title)
+        _add(below, members if group in words else {})
+        app.command(below)
+    return app
 
 
 def _app(name: str, help: str) -> App:
@@ -36,61 +92,7 @@ def _app(name: str, help: str) -> App:
     )
 
 
-COMMANDS: dict[str, Callable[..., object]] = {
-    "demo": demo.demo,
-    "explain": explain.explain,
-    "validate": validate.validate,
-    "compare": compare.compare,
-    "leaderboard": compare.leaderboard,
-    "runs": runs.runs,
-    "sql": sql.sql,
-    "rescore": rescore.rescore,
-    "export": export.export,
-    "report": report.report,
-}
-GROUPS: dict[str, tuple[str, dict[str, Callable[..., object]]]] = {
-    "wisp": (
-        "WISP wearable-activity windows.",
-        {
-            "evaluate": wisp.evaluate,
-            "score": wisp.score,
-            "audit": wisp.audit,
-            "gate": wisp.gate,
-            "compare-exports": wisp.compare_exports,
-        },
-    ),
-    "floor": (
-        "EasyCom floor events.",
-        {
-            "evaluate": floor.evaluate,
-            "convert-miniroada": floor.convert_miniroada,
-            "rasterize": floor.rasterize,
-            "audit-sheet": floor.audit_sheet,
-            "freeze": floor.freeze,
-        },
-    ),
-    "robometer": (
-        "Robometer progress, failure detection and filtering.",
-        {
-            "evaluate": robometer.evaluate,
-            "score": robometer.score,
-            "compare-manifests": robometer.compare_manifests,
-            "import": robometer.import_,
-        },
-    ),
-    "kev": ("KEV choice questions.", {"score": kev.score, "verify-metrics": kev.verify_metrics}),
-    "audit": (
-        "Check numbers against other implementations.",
-        {"parity": audit.parity, "values": audit.values, "engines": audit.engines},
-    ),
-    "store": ("Look after a store.", {"verify": store.verify, "gc": store.gc, "withdraw": store.withdraw}),
-}
-
-app = _app("evalframe", "Evaluation results that carry the identity of the protocol that made them.")
-for _name, _command in COMMANDS.items():
-    app.command(_command, name=_name)
-for _group, (_title, _members) in GROUPS.items():
-    _sub = _app(_group, _title)
-    for _name, _command in _members.items():
-        _sub.command(_command, name=_name)
-    app.command(_sub)
+def _add(app: App, commands: Mapping[str, str]) -> None:
+    for name, place in commands.items():
+        module, _, function = place.partition(":")
+        app.command(getattr(import_module(f"{__package__}.{module}"), function), name=name)

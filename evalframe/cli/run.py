@@ -7,9 +7,9 @@ import os
 import sys
 import traceback
 
-from cyclopts import CycloptsError
+from cyclopts import App, CycloptsError
 
-from evalframe.cli.app import app
+from evalframe.cli.app import tree
 from evalframe.errors import EvalframeError, ExitCode, InputError, UsageError, printable
 
 
@@ -19,13 +19,14 @@ def run(arguments: list[str]) -> int:
     debug = "--debug" in own
     if debug:
         arguments = [a for i, a in enumerate(arguments) if not (a == "--debug" and i < len(own))]
+    app = tree(arguments)
     try:
         result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except EvalframeError as error:
         return _failed(error, as_json="--json" in own, debug=debug)
     except CycloptsError as error:
-        return _failed(_usage(error, arguments), as_json="--json" in own, debug=debug)
+        return _failed(_usage(error, app, arguments), as_json="--json" in own, debug=debug)
     except BrokenPipeError:
         # The reader went away (`| head`): not an error of ours, and stdout must not complain again on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -59,9 +60,9 @@ def _unreadable(error: OSError) -> InputError:
     )
 
 
-def _usage(error: CycloptsError, arguments: list[str]) -> UsageError:
+def _usage(error: CycloptsError, app: App, arguments: list[str]) -> UsageError:
     said = " ".join(str(error).split())
-    command = " ".join(a for a in _command(arguments))
+    command = " ".join(a for a in _command(app, arguments))
     return UsageError(
         "the command line cannot be read",
         expected="the options that --help lists",
@@ -71,10 +72,9 @@ def _usage(error: CycloptsError, arguments: list[str]) -> UsageError:
     )
 
 
-def _command(arguments: list[str]) -> list[str]:
+def _command(node: App, arguments: list[str]) -> list[str]:
     """The leading words that name a command, so that the hint leads to its own help."""
     names: list[str] = []
-    node = app
     for word in arguments:
         if word.startswith("-") or word not in node:
             break
