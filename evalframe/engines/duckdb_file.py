@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,24 +16,28 @@ if TYPE_CHECKING:
 STORAGE_VERSION = "v1.0.0"
 
 
-def write_file(path: Path, tables: Mapping[str, pa.Table], statements: Sequence[str]) -> None:
-    """Write `tables` and then `statements` (comments, views, macros) into a new file at `path`.
+def write_file(path: Path, tables: Iterable[tuple[str, pa.Table]], statements: Sequence[str]) -> None:
+    """Write `tables` by name and then `statements` (comments, views, macros) into a new file at `path`.
 
-    The rows keep their order. Raises duckdb.Error for a statement that does not run; the file is then of no use.
+    The rows keep their order. Raises OSError when the disk does, duckdb.Error for a statement that does not run; the
+    file is then of no use.
     """
-    with duckdb.connect(":memory:") as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.execute("SET python_enable_replacements = false")
-        connection.execute(f"ATTACH {literal(str(path))} AS exported (STORAGE_VERSION '{STORAGE_VERSION}')")
-        connection.execute("USE exported")
-        for name, table in tables.items():
-            connection.register("incoming rows", table)
-            connection.execute(f'CREATE TABLE {quoted(name)} AS SELECT * FROM "incoming rows"')
-            connection.unregister("incoming rows")
-        for statement in statements:
-            connection.execute(statement)
-        connection.execute("USE memory")
-        connection.execute("DETACH exported")
+    try:
+        with duckdb.connect(":memory:") as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET python_enable_replacements = false")
+            connection.execute(f"ATTACH {literal(str(path))} AS exported (STORAGE_VERSION '{STORAGE_VERSION}')")
+            connection.execute("USE exported")
+            for name, table in tables:
+                connection.register("incoming rows", table)
+                connection.execute(f'CREATE TABLE {quoted(name)} AS SELECT * FROM "incoming rows"')
+                connection.unregister("incoming rows")
+            for statement in statements:
+                connection.execute(statement)
+            connection.execute("USE memory")
+            connection.execute("DETACH exported")
+    except (duckdb.IOException, duckdb.FatalException) as error:
+        raise OSError(" ".join(str(error).split())) from error
 
 
 def ask_file(path: Path, query: str) -> list[tuple[Any, ...]] | None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from evalframe.engines.duckdb_file import ask_file, write_file
-from evalframe.errors import InputError
 from evalframe.publish.describing import INFO, comments, views
 from evalframe.publish.recomputed import MACROS
 from evalframe.publish.star import Star
 from evalframe.publish.targets import Outcome, other_content
+from evalframe.store import faults, staging
 
 
 @dataclass(frozen=True)
@@ -37,23 +35,15 @@ class Database:
                 return "unchanged"
             if not found or not force:
                 raise other_content(self.path.name, str(self.path), ours=bool(found))
-        beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_file(beside, {**star.tables, INFO: info_table(star)}, _statements(star))
-            os.replace(beside, self.path)
-        except OSError as error:
-            raise InputError(
-                f"cannot write {self.path.name}",
-                expected="a folder that can be written, with room",
-                found=error.strerror or str(error),
-                where=str(self.path),
-                hint="name another --to",
-            ) from error
-        finally:
-            with suppress(OSError):
-                beside.unlink()
+        with staging.made(self.path, option="--to") as new:
+            write_file(new, _counted({**star.tables, INFO: info_table(star)}), _statements(star))
         return "written"
+
+
+def _counted(tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, pa.Table]]:
+    for name, table in tables.items():
+        faults.reach("output.member")
+        yield name, table
 
 
 def info_table(star: Star) -> pa.Table:

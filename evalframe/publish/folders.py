@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
-import shutil
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +11,10 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalframe.errors import InputError
 from evalframe.publish.recomputed import VIEWS
 from evalframe.publish.star import Star
 from evalframe.publish.targets import Outcome, other_content
+from evalframe.store import faults, staging
 
 MANIFEST = "manifest.json"
 FORMULA = r"^('*[=+\-@\t\r\n＝＋－＠])"
@@ -42,6 +39,7 @@ class _Folder(ABC):
 
     def write(self, star: Star, *, force: bool) -> Outcome:
         """Write beside, then rename."""
+        staging.recover(self.path)
         manifest = self._manifest(star)
         if self.path.exists() and not self._is_free():
             found = _read_manifest(self.path)
@@ -49,14 +47,9 @@ class _Folder(ABC):
                 return "unchanged"
             if found is None or not force:
                 raise other_content(f"the folder {self.path.name}", str(self.path), ours=found is not None)
-        beside = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
-        try:
-            beside.mkdir(parents=True)
-            self._fill(beside, star, manifest)
-            _swap(beside, self.path)
-        except OSError as error:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise _unwritable(self.path, error) from error
+        with staging.made(self.path, option="--to") as new:
+            new.mkdir()
+            self._fill(new, star, manifest)
         return "written"
 
     def _is_free(self) -> bool:
@@ -71,14 +64,11 @@ class _Folder(ABC):
         columns = star.tables["data_dictionary"].to_pylist()
         for name, table in star.tables.items():
             said = {row["column_name"]: row["description"] for row in columns if row["table_name"] == name}
+            faults.reach("output.member")
             self._write(table, folder / f"{name}.{self.kind}", said)
         views = "\n".join(f"-- {said}\nCREATE VIEW {name} AS{query};\n" for name, (said, query) in VIEWS.items())
-        (folder / "recomputed.sql").write_text(views, encoding="utf-8")
-        text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
-        (folder / MANIFEST).write_text(text, encoding="utf-8")
-        for path in folder.iterdir():
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
+        staging.put(folder / "recomputed.sql", views.encode())
+        staging.put(folder / MANIFEST, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
 
 
 class Parquet(_Folder):
@@ -123,24 +113,3 @@ def _read_manifest(folder: Path) -> dict[str, object] | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and found.get("producer") == "evalframe" else None
-
-
-def _swap(beside: Path, path: Path) -> None:
-    """Put the finished folder in place; the one it replaces is whole until then."""
-    if not path.exists() or not any(path.iterdir()):
-        os.replace(beside, path)
-        return
-    old = path.with_name(f".{path.name}.{secrets.token_hex(4)}.old")
-    os.replace(path, old)
-    os.replace(beside, path)
-    shutil.rmtree(old)
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(
-        f"cannot write {path.name}",
-        expected="a folder that can be written, with room",
-        found=error.strerror or str(error),
-        where=str(path),
-        hint="name another --to",
-    )

@@ -14,6 +14,7 @@ from evalframe.publish.describing import INFO, comments, views
 from evalframe.publish.recomputed import VIEWS
 from evalframe.publish.star import Star
 from evalframe.publish.targets import Outcome, other_content
+from evalframe.store import faults
 
 SCHEMA = "evalframe"
 _LOCK = 7_358_132_407_112_001
@@ -50,12 +51,16 @@ class Postgresql:
             cursor.execute(f"SET LOCAL search_path TO {SCHEMA}")
             for view in reversed(list(VIEWS)):
                 cursor.execute(f"DROP VIEW IF EXISTS {SCHEMA}.{view}")
+            faults.reach("output.begun")
             for name, table in tables.items():
+                faults.reach("output.member")
                 cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.{name}")
                 cursor.adbc_ingest(name, table, mode="create", db_schema_name=SCHEMA)
             for statement in (*comments(star), *views()):
                 cursor.execute(statement)
+            faults.reach("output.made")
             connection.commit()
+            faults.reach("output.published")
         return "written"
 
     def _digest(self, cursor: Any) -> Any:

@@ -24,6 +24,13 @@ POINTS = (
     "compaction.before_rename",
     "compaction.after_rename",
     "gc.before_remove",
+    "output.begun",  # a folder beside the place of an output, nothing else
+    "output.write",  # half of a file is written, and again when all of it is
+    "output.member",  # before each table of an export
+    "output.made",  # whole, but not yet under its name
+    "output.replaced",  # the folder that stood there is moved away
+    "output.published",  # it stands in its place
+    "output.remove",  # before a folder that nothing needs is removed
 )
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from evalframe.errors import InputError, StoreConflict
+from evalframe.store import staging
 
 SCHEMA_VERSION = 1
 
@@ -48,22 +46,6 @@ def write_bytes(path: Path, data: bytes, *, force: bool = False) -> bool:
             where=str(path),
             hint="name another --output, or add --force",
         )
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except OSError as error:
-        with suppress(OSError):
-            beside.unlink()
-        raise InputError(
-            f"cannot write {path.name}",
-            expected="a folder that can be written, with room",
-            found=error.strerror or str(error),
-            where=str(path),
-            hint="name another --output",
-        ) from error
+    with staging.made(path) as new:
+        staging.put(new, data)
     return True

@@ -151,8 +151,7 @@ def evaluate(
     for step, path in counted("steps", present.items()):
         place = folder.step(step)
         with place.working():
-            with folder.locked():
-                place.clear_left_over()
+            place.clear_left_over()
             outcomes[step] = "finished before" if place.finished else "evaluated"
             if not place.finished:
                 place.begin(folder_sha256(path))

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from evalframe.errors import InputError, ManifestDiffers, StepClaimed, UsageError
-from evalframe.store import locks
+from evalframe.store import locks, staging
 from evalframe.verbs.outputs import to_json, write_bytes, write_text
 
 MANIFEST = "run_manifest.json"
@@ -26,8 +24,6 @@ TARGETS = "targets.parquet"
 METRICS = "metrics.json"
 TRACES = "traces.parquet"
 LOCK = ".lock"
-LEFT_OVER = ".*.tmp"
-"""What `outputs.write_bytes` writes beside, and a killed process leaves."""
 
 _STEP = re.compile(r"step-(\d{6,})")
 
@@ -82,7 +78,7 @@ class Output:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the folder against other workers, for as long as shared files and claims take."""
-        with _writing(self.root / LOCK):
+        with staging.writing(self.root / LOCK):
             self.root.mkdir(parents=True, exist_ok=True)
         with locks.exclusive(self.root / LOCK):
             yield
@@ -93,7 +89,7 @@ class Output:
         Raises ManifestDiffers naming every field that is not as it was begun.
         """
         for folder in (self.root, self.root / "workers"):
-            _clear_left_over(folder.glob(LEFT_OVER))
+            staging.clear(folder)
         self.check(manifest)
         for name, content in files.items():
             write_bytes(self.root / name, content)
@@ -192,8 +188,9 @@ class Step:
             yield
 
     def clear_left_over(self) -> None:
-        """Remove what a killed process left. Only while `working`, and while the folder is `locked`: others claim."""
-        _clear_left_over(self.folder.rglob(LEFT_OVER))
+        """Remove what killed processes left."""
+        for folder in (self.folder, self.parts):
+            staging.clear(folder)
 
     def begin(self, checkpoint_sha256: str) -> None:
         """Record which checkpoint the step is about. Raises ManifestDiffers where it was begun with another."""
@@ -212,7 +209,7 @@ class Step:
 
     def clear_parts(self) -> None:
         """Remove what only an unfinished phase needs."""
-        shutil.rmtree(self.parts, ignore_errors=True)
+        staging.remove(self.parts)
 
     def _claimed(self, owner: str, expected: str, hint: str) -> StepClaimed:
         return StepClaimed(
@@ -235,26 +232,6 @@ def worker_name(name: str) -> str:
             hint="--worker worker-1",
         )
     return name
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Errors of the file system as ours."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(
-            f"cannot write {path.name}",
-            expected="a folder that can be written, with room",
-            found=error.strerror or str(error),
-            where=str(path),
-            hint=f"ls -ld {shlex.quote(str(path.parent))}",
-        ) from error
-
-
-def _clear_left_over(paths: Iterable[Path]) -> None:
-    for path in list(paths):
-        path.unlink(missing_ok=True)
 
 
 def _shown(value: Any) -> str:

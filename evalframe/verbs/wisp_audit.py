@@ -173,8 +173,8 @@ def audit(
         inputs = {"frozen_sha256": facts["frozen_sha256"], "tolerance": tolerance, "sidecars": sidecar_digests}
         folder.write_record("audit_findings", audit_id, result.table, inputs=inputs)
     if output is not None:
-        write_text(output / "audit.json", result.to_json(), force=force)
         write_text(output / "discrepancies.csv", drawing.csv(result.discrepancies()), force=force)
+        write_text(output / "audit.json", result.to_json(), force=force)
     return result
 
 

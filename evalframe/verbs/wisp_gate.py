@@ -239,8 +239,8 @@ def _finished(
         content = sha256_text(canonical_json([asdict(finding) for finding in findings]))
         folder.write_record("gate_findings", gate_id, table, inputs={**facts, "findings_sha256": content})
     if output is not None:
-        write_text(output / "gate.json", result.to_json(), force=force)
         write_text(output / "gate.md", result.to_markdown(), force=force)
+        write_text(output / "gate.json", result.to_json(), force=force)
     return result
 
 

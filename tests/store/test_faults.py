@@ -17,7 +17,7 @@ from tests.store.things import predictions, write_results, write_run
 from tests.store.worker import killed_at
 
 SEALED = {"seal.after_rename", "writer.before_release"}
-WRITING = [point for point in faults.POINTS if not point.startswith(("gc.", "compaction."))]
+WRITING = [point for point in faults.POINTS if point.startswith(("writer.", "part.", "seal."))]
 
 
 @pytest.fixture
