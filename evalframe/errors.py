@@ -245,6 +245,12 @@ class ChoiceRowRefused(ContractError):
     code = "EF230"
 
 
+class RecordRefused(ContractError):
+    """A record of another evaluation tool that could only be taken with a guess."""
+
+    code = "EF231"
+
+
 # ---- EF3xx: store ---------------------------------------------------------------------------------------------------
 
 
@@ -252,6 +258,24 @@ class StoreError(EvalframeError):
     """The store cannot be read or written."""
 
     code = "EF301"
+
+
+class StoreUnreachable(StoreError):
+    """The object store that a URI names does not answer."""
+
+    code = "EF302"
+
+
+class BucketMissing(StoreError):
+    """The bucket or container that a URI names does not exist."""
+
+    code = "EF303"
+
+
+class AccessRefused(StoreError):
+    """The object store does not let these credentials, or nobody without them, do this."""
+
+    code = "EF304"
 
 
 class StoreConflict(EvalframeError):
@@ -353,6 +377,12 @@ class EngineError(EvalframeError):
     """A query could not be run."""
 
     code = "EF710"
+
+
+class EngineUnreachable(EngineError):
+    """The cluster that was named does not answer, or lost what it needs to go on."""
+
+    code = "EF712"
 
 
 class NotPortable(EngineError):

@@ -18,6 +18,7 @@ POOLED = frozenset(
         # rates of single items: numerator and denominator count, or add up over, items that stand by themselves
         "accuracy",
         "choice_accuracy",
+        "answer_accuracy",
         "accuracy_at_0_9",
         "coverage_at_0_9",
         "error_rate_at_0_9",

@@ -14,6 +14,7 @@ from typing import IO, Any, NoReturn
 
 from evalframe.errors import ChoiceRowRefused, FileUnreadable, RowTooLong
 from evalframe.sources.fields import unreadable
+from evalframe.sources.strict_json import STRICT, NotANumber, RepeatedKey
 
 ROW_LIMIT = 16 << 20
 """Bytes that one row may take (characters, in a list). A longer one is refused before more of it is read."""
@@ -57,7 +58,7 @@ def _lines(file: IO[bytes], path: Path, row_limit: int) -> Iterator[dict[str, An
         if not line.strip():
             continue
         with _told(path, row):
-            found = _DECODER.decode(line.decode("utf-8"))
+            found = STRICT.decode(line.decode("utf-8"))
         yield _object_only(found, path, row)
         row += 1
 
@@ -116,7 +117,7 @@ def _element(window: _Window, path: Path, row: int, row_limit: int) -> dict[str,
     while True:
         try:
             with _told(path, row):
-                found, end = _DECODER.raw_decode(window.text, window.at)
+                found, end = STRICT.raw_decode(window.text, window.at)
         except FileUnreadable as refusal:
             cause = refusal.__cause__
             if window.at_end or not (isinstance(cause, json.JSONDecodeError) and _may_go_on(cause)):
@@ -134,37 +135,14 @@ def _may_go_on(error: json.JSONDecodeError) -> bool:
     return error.msg.startswith("Unterminated string") or error.pos > len(error.doc) - 400
 
 
-class _NoNumber(ValueError):
-    """NaN or an infinity, which JSON does not have."""
-
-
-class _Repeated(ValueError):
-    """A key that is written twice in one object."""
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise _NoNumber(name)
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _Repeated(next(name for name in names if names.count(name) > 1))
-    return made
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_distinct)
-
-
 @contextmanager
 def _told(path: Path, row: int) -> Iterator[None]:
     """What the json module and the codec say, as typed errors that name the row."""
     try:
         yield
-    except _NoNumber as error:
+    except NotANumber as error:
         raise _refused(path, row, "JSON numbers", str(error)) from error
-    except _Repeated as error:
+    except RepeatedKey as error:
         raise _refused(path, row, "every key once", f"{str(error)!r} twice") from error
     except RecursionError as error:
         raise _broken(path, row, "nested too deep") from error

@@ -1,7 +1,8 @@
 """KEV: choice questions scored for accuracy, calibration and selective answering.
 
 Two versions differ in how equal confidences are accepted: `kev-choice/1` row by row, as the reference implementation
-does, `kev-choice/2` together, so that no number depends on the order of the rows.
+does, `kev-choice/2` together, so that no number depends on the order of the rows. `kev-answers/1` is for answers of
+which only right or wrong is known: no confidence, and so accuracy alone.
 """
 
 from __future__ import annotations
@@ -131,4 +132,24 @@ KEV_CHOICE_1 = replace(
     ),
 )
 
-PROTOCOLS = (KEV_CHOICE_2, KEV_CHOICE_1)
+KEV_ANSWERS_1 = Protocol(
+    name="kev-answers",
+    version="1",
+    system="kev",
+    title="Answers of which only right or wrong is known",
+    metrics=("answer_accuracy",),
+    primary=("answer_accuracy",),
+    parameters=(
+        replace(
+            FAILED,
+            meaning="An attempt on which the model failed is a wrong answer (wrong), or is left out (excluded).",
+        ),
+    ),
+    stored=(),
+    items="answer_items",
+    cluster="item",
+    paired=("answer_accuracy", "answer_correct"),
+    claims="Counts the marks that another tool gave. Whether they were given rightly is not looked into.",
+)
+
+PROTOCOLS = (KEV_CHOICE_2, KEV_CHOICE_1, KEV_ANSWERS_1)
