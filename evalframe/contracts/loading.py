@@ -34,6 +34,9 @@ class _Contracts(Mapping[str, Contract]):
             raise KeyError(name)
         return contract(name)
 
+    def __contains__(self, name: object) -> bool:
+        return name in _names()
+
     def __iter__(self) -> Iterator[str]:
         return iter(_names())
 

@@ -280,13 +280,15 @@ class Store:
         kinds = self._kinds(table)
         return reading.read(self._snapshot(runs, kinds), table, kinds, fingerprints, columns)
 
-    def views(self, runs: Collection[str] | None = None) -> dict[str, list[Path]]:
-        """Every table of the contracts with its files, all from one moment; no files where the store has none."""
+    def views(
+        self, runs: Collection[str] | None = None, tables: Collection[str] | None = None
+    ) -> dict[str, list[Path]]:
+        """Tables with their files, all from one moment; no files where the store has none. Default: every table."""
         from evalframe.contracts import contracts
         from evalframe.store import reading
 
-        kinds = {table: self._kinds(table) for table in contracts()}
-        snapshot = self._snapshot(runs, COMPACTED)
+        kinds = {table: self._kinds(table) for table in (contracts() if tables is None else tables)}
+        snapshot = self._snapshot(runs, set().union(*kinds.values()))
         snapshot.freeze()
         return {table: reading.files(snapshot, table, kinds[table]) for table in kinds}
 

@@ -28,11 +28,11 @@ def ask(store: Store, query: str, relations: Catalogue | None = None) -> pa.Tabl
         if unknown := sorted(name for name in named if name not in contracts() and name not in relations.relations):
             raise _unknown(unknown[0], relations)
         live = [name for name in sorted(named) if name not in contracts()]
-        parameters = default_parameters()
+        parameters = default_parameters() if live else {}
         errata = {_ERRATA for name in live if _leaves_out(relations, name)}
-        sealed = store.views()
-        for name in sorted({*(n for n in named if n in contracts()), *relations.tables(*live), *errata}):
-            engine.bind(name, sealed[name])
+        tables = sorted({*(n for n in named if n in contracts()), *relations.tables(*live), *errata})
+        for name, files in store.views(tables=tables).items():
+            engine.bind(name, files)
         for name in live:
             rows = plan(relations, [name], style="ctes", parameters=parameters).query(name)
             engine.view(name, _without_known_bad(rows) if _leaves_out(relations, name) else rows)
