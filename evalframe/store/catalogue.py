@@ -14,14 +14,14 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalframe.store import layout
-from evalframe.store.files import LocalFiles
 from evalframe.store.layout import CATALOGUE
+from evalframe.store.places import Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,15 +74,19 @@ class Segment:
         """The parts that hold a table."""
         return [part for part in self.parts if part.table == table]
 
+    def at_hand(self, files: Place, part: Part) -> Path:
+        """A file of this machine with the rows of a part."""
+        return files.parquet(f"{self.folder}/{part.path}", part.size, lambda: part.sha256)
+
     def means_the_same(self) -> bool:
         """Whether the contracts of its rows are those installed."""
         return all(not part.meaning or part.meaning == meaning(part.table) for part in self.parts)
 
-    def intact(self, files: LocalFiles) -> bool:
+    def intact(self, files: Place) -> bool:
         """Whether all files are as the manifest says. One whose time alone differs, after a copy say, is hashed."""
         return all(self._is_intact(files, part) for part in self.parts)
 
-    def _is_intact(self, files: LocalFiles, part: Part) -> bool:
+    def _is_intact(self, files: Place, part: Part) -> bool:
         path = f"{self.folder}/{part.path}"
         found = files.stat(path)
         if found is None or found.size != part.size:
@@ -125,7 +129,7 @@ def unpacked(content: bytes, folder: str) -> Segment | None:
 class Catalogue:
     """The segments of a store; manifests are kept once read, for a folder never changes its content."""
 
-    def __init__(self, files: LocalFiles) -> None:
+    def __init__(self, files: Place) -> None:
         self.files = files
         self._read: dict[str, Segment] = {}
         self._tables: dict[tuple[str, str], pa.Table] = {}
@@ -167,7 +171,7 @@ class Catalogue:
         key = (segment.folder, table)
         if key not in self._tables:
             schema = INDEX_SCHEMA if table in (SEALS_INDEX, FILES_INDEX) else contract(table).arrow_schema()
-            paths = [self.files.path(f"{segment.folder}/{part.path}") for part in segment.of(table)]
+            paths = [segment.at_hand(self.files, part) for part in segment.of(table)]
             whole = [parquet.read(path, schema, self.files.root) for path in paths]
             self._tables[key] = pa.concat_tables([schema.empty_table(), *whole])
         return self._tables[key]
@@ -190,7 +194,6 @@ class Catalogue:
         for segment in segments:
             manifest = f"{segment.folder}/{MANIFEST}"
             # Another process may take the same segment out of use, or `gc` remove it, between any two of these steps.
-            with suppress(FileNotFoundError):
-                if self.files.stat(manifest) is not None:
-                    self.files.publish(manifest, f"{segment.folder}/{SUPERSEDED}")
-                    self.files.touch(f"{segment.folder}/{SUPERSEDED}")
+            if self.files.stat(manifest) is not None:
+                self.files.write(f"{segment.folder}/{SUPERSEDED}", b"")
+                self.files.remove(manifest)

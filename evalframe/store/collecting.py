@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 
-from evalframe.store import faults, layout, locks
+from evalframe.store import faults, layout
 from evalframe.store.catalogue import COMPACTED, SUPERSEDED, Catalogue
-from evalframe.store.files import LocalFiles, reported
-from evalframe.store.journal import NAMED, STAGED, UNNAMED, is_alive, writers
-from evalframe.store.layout import CATALOGUE, SEALS, WRITERS
+from evalframe.store.files import reported
+from evalframe.store.journal import is_alive, writers
+from evalframe.store.layout import CATALOGUE, LEASED, NAMED, SEALS, STAGED, UNNAMED, WRITERS
 from evalframe.store.ledger import Ledger
+from evalframe.store.places import Place
 from evalframe.store.snapshot import Snapshot
 
 BEGINNING_SECONDS = 60.0
@@ -32,8 +33,7 @@ def collect(ledger: Ledger, *, dry_run: bool) -> list[str]:
     with reported("collecting garbage", files.root):
         if dry_run:
             return _garbage(ledger)
-        files.path(WRITERS).mkdir(exist_ok=True)
-        with locks.exclusive(files.path(f"{WRITERS}/gc.lock")):  # names are reused: two must not run at once
+        with files.exclusive(f"{WRITERS}/gc.lock"):  # names are reused in a folder: two must not run at once
             garbage = _garbage(ledger)
             # Journals last: they vouch for what is still to be removed, should this process be killed too.
             for path in sorted(garbage, key=lambda each: each.startswith(f"{WRITERS}/")):
@@ -57,7 +57,7 @@ def _garbage(ledger: Ledger) -> list[str]:
         if any(writer.may_have_made(path) for writer in living):
             continue
         if room == WRITERS:
-            left = path.endswith((NAMED, STAGED)) or (path.endswith(UNNAMED) and _is_abandoned(files, path))
+            left = path.endswith((NAMED, STAGED)) or (path.endswith((UNNAMED, LEASED)) and _is_abandoned(files, path))
         elif room == CATALOGUE:
             folder = path.rpartition("/")[0]
             left = folder != CATALOGUE and folder not in read and not _is_young(files, folder)
@@ -70,16 +70,18 @@ def _garbage(ledger: Ledger) -> list[str]:
 
 def _sealed(ledger: Ledger) -> set[str]:
     names = [path.removeprefix(f"{SEALS}/") for path in ledger.files.walk(SEALS)]
-    return {file.path for name in names if layout.is_seal(name) for file in ledger.load(name).files}
+    seals = ledger.load_all(filter(layout.is_seal, names)).values()
+    return {file.path for seal in seals for file in seal.files}
 
 
-def _is_abandoned(files: LocalFiles, path: str) -> bool:
-    """Whether nobody will complete this journal: unlocked, and not made just now by one who is about to lock it."""
+def _is_abandoned(files: Place, path: str) -> bool:
+    """Whether nobody will complete this journal, or let go of this claim: unlocked, and not made just now by one who
+    is about to lock it."""
     found = files.stat(path)
     return found is not None and time.time() - found.changed_ns / 1e9 > BEGINNING_SECONDS and not is_alive(files, path)
 
 
-def _is_young(files: LocalFiles, folder: str) -> bool:
+def _is_young(files: Place, folder: str) -> bool:
     """Whether a segment was superseded so lately that a reader may still hold names of its files."""
     found = files.stat(f"{folder}/{SUPERSEDED}")
     return found is not None and time.time() - found.changed_ns / 1e9 < SUPERSEDED_SECONDS

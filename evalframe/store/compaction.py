@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evalframe.contracts import Contract, contract
-from evalframe.store import faults, layout, locks, parquet
+from evalframe.store import faults, layout, parquet
 from evalframe.store.catalogue import (
     COMPACTED,
     FILES_INDEX,
@@ -28,10 +29,11 @@ from evalframe.store.catalogue import (
     meaning,
     packed,
 )
-from evalframe.store.files import LocalFiles, reported
+from evalframe.store.files import reported
 from evalframe.store.journal import Journal
 from evalframe.store.layout import CATALOGUE
 from evalframe.store.ledger import Ledger
+from evalframe.store.places import Place
 from evalframe.store.refusals import changed_file
 from evalframe.store.seals import RecordSeal, ResultSeal, RunSeal, Seal, SealedFile
 from evalframe.store.snapshot import Snapshot
@@ -51,18 +53,16 @@ def compact(snapshot: Snapshot, catalogue: Catalogue, kind: str, limit: int | No
     """
     files = snapshot.files
     fresh = snapshot.uncovered(kind)[:limit]
-    with reported("compacting", files.root):
-        files.path(CATALOGUE).mkdir(exist_ok=True)
-        with locks.exclusive(files.path(f"{CATALOGUE}/lock"), wait=False) as held:
-            if held is False or not fresh:
-                return 0
-            merged = _mergeable(snapshot.segments(kind), len(fresh))
-            names = sorted({*fresh, *(name for segment in merged for name in segment.seals)})
-            with Journal(files, [f"{CATALOGUE}/"]) as journal:
-                for start in range(0, len(names), SEGMENT_SEALS):
-                    folder = f"{CATALOGUE}/{kind}-{journal.token}{start or ''}"
-                    _add(files, journal, folder, names[start : start + SEGMENT_SEALS])
-            supersede(snapshot.ledger, catalogue, kind)
+    with reported("compacting", files.root), files.exclusive(f"{CATALOGUE}/lock", wait=False) as held:
+        if held is False or not fresh:
+            return 0
+        merged = _mergeable(snapshot.segments(kind), len(fresh))
+        names = sorted({*fresh, *(name for segment in merged for name in segment.seals)})
+        with Journal(files, [f"{CATALOGUE}/"]) as journal:
+            for start in range(0, len(names), SEGMENT_SEALS):
+                folder = f"{CATALOGUE}/{kind}-{journal.token}{start or ''}"
+                _add(files, journal, folder, names[start : start + SEGMENT_SEALS])
+        supersede(snapshot.ledger, catalogue, kind)
     return len(fresh)
 
 
@@ -91,15 +91,15 @@ def _level(seals: int) -> int:
     return int(math.log(max(seals, 1), FAN_OUT))
 
 
-def _add(files: LocalFiles, journal: Journal, folder: str, names: Sequence[str]) -> None:
+def _add(files: Place, journal: Journal, folder: str, names: Sequence[str]) -> None:
     """Build one segment and put it into use, or leave nothing of it."""
     manifest = f"{folder}/{MANIFEST}"
     try:
         ledger = Ledger(files)  # what it has read is let go with it
-        segment = _built(files, folder, {name: ledger.load(name) for name in names})
-        files.write(journal.staged, packed(segment))
+        segment = _built(files, folder, ledger.load_all(names))
+        publish = files.stage(journal.staged, packed(segment))
         faults.reach("compaction.before_rename")
-        files.publish(journal.staged, manifest)
+        publish(manifest)
     except BaseException:
         if files.stat(manifest) is None:
             for path in files.walk(folder):
@@ -109,7 +109,7 @@ def _add(files: LocalFiles, journal: Journal, folder: str, names: Sequence[str])
     faults.reach("compaction.after_rename")
 
 
-def _built(files: LocalFiles, folder: str, seals: Mapping[str, Seal]) -> Segment:
+def _built(files: Place, folder: str, seals: Mapping[str, Seal]) -> Segment:
     """Write the files of one segment over seals of one kind, sorted by name; the manifest is still to be written."""
     indexes = {SEALS_INDEX: seals_index(seals), FILES_INDEX: files_index(seals)}
     parts = [write_part(files, folder, table, [rows], INDEX_SCHEMA) for table, rows in indexes.items()]
@@ -154,14 +154,14 @@ class Rows(NamedTuple):
     order: NDArray[np.int64]
 
     @classmethod
-    def of(cls, files: LocalFiles, definition: Contract, seals: Sequence[Seal]) -> Rows:
+    def of(cls, files: Place, definition: Contract, seals: Sequence[Seal]) -> Rows:
         """The rows that seals hold of a table: by its key, the run last, so that one metric of many runs lies together.
         The same seals always give the same rows."""
         if definition.name == "runs":  # what the files hold stands in the seals too
             table = runs_table([seal for seal in seals if isinstance(seal, RunSeal)])
         else:
             sealed = [file for seal in seals for file in seal.files if file.table == definition.name]
-            table = _joined(_sealed_rows(files, definition.arrow_schema(), file) for file in sealed)
+            table = _joined(files.each(partial(_sealed_rows, files, definition.arrow_schema()), sealed))
         keys = [name for name in definition.key if name not in ("run_id", "protocol_fingerprint")]
         keys += [name for name in ("run_id",) if name in definition.key]
         return cls(table, _order([table.column(name) for name in keys]))
@@ -193,11 +193,11 @@ def _joined(tables: Iterable[pa.Table]) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-def _sealed_rows(files: LocalFiles, schema: pa.Schema, file: SealedFile) -> pa.Table:
+def _sealed_rows(files: Place, schema: pa.Schema, file: SealedFile) -> pa.Table:
     content = files.read(file.path)
     if (digest := parquet.sha256(content)) != file.sha256:
         raise changed_file(
-            files.path(file.path), files.root, expected=f"SHA-256 {file.sha256}", found=f"SHA-256 {digest}"
+            files.shown(file.path), files.root, expected=f"SHA-256 {file.sha256}", found=f"SHA-256 {digest}"
         )
     return parquet.read(content, schema, files.root, dictionaries=True)
 
@@ -229,7 +229,7 @@ def _ranks(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], int]:
 
 
 def write_part(
-    files: LocalFiles,
+    files: Place,
     folder: str,
     table: str,
     pieces: Iterable[pa.Table],

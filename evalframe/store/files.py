@@ -1,9 +1,4 @@
-"""The one module that touches the file system. Paths are POSIX text relative to the store.
-
-What the rest of the store asks for is what an object store can do too: list, read, write a whole object at once,
-delete, and tell size and time. Two things differ there: `create` finds a free name by exclusive creation, where an
-object store would draw a random number, and `publish` renames, where an object store's put is whole by itself.
-"""
+"""A store in a folder of this machine, or of a file system that is mounted on it. See places.py for what is asked."""
 
 from __future__ import annotations
 
@@ -11,20 +6,17 @@ import errno
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Protocol
 
 from evalframe.errors import StoreError
-from evalframe.store import faults
-
-
-class Stat(NamedTuple):
-    """Size in bytes and time of the last change in nanoseconds since 1970."""
-
-    size: int
-    changed_ns: int
+from evalframe.store import faults, locks
+from evalframe.store.layout import NAMED, SEALS, UNNAMED
+from evalframe.store.places import Given, Made, Place, Stat
+from evalframe.store.refusals import changed_file, command
 
 
 @contextmanager
@@ -33,6 +25,10 @@ def reported(doing: str, where: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as failure:
+        if failure.errno is None:  # what pyarrow.fs raises for anything that is not one of this machine's errors
+            from evalframe.store.refusals import remote_trouble
+
+            raise remote_trouble(doing, str(where), str(failure)) from failure
         hints = {
             errno.ENOSPC: "free some space, then run the same command again",
             errno.EDQUOT: "free some space, then run the same command again",
@@ -50,12 +46,26 @@ def reported(doing: str, where: str | Path) -> Iterator[None]:
         ) from failure
 
 
-class Sink:
-    """A new file being written, with its size and SHA-256 known at the end. Arrow writes into it as into any file."""
+class Opened(Protocol):
+    """A file open for writing, of this machine or of pyarrow.fs."""
 
-    def __init__(self, path: Path, *, durable: bool) -> None:
-        self._file = path.open("xb", buffering=0)
-        self._durable = durable
+    @property
+    def closed(self) -> bool: ...
+
+    def write(self, data: Any, /) -> int | None: ...
+
+    def close(self) -> None: ...
+
+
+class Sink:
+    """A new file being written, with its size and SHA-256 known at the end. Arrow writes into it as into any file.
+
+    settle: makes what was written survive a power cut; called before the file is closed.
+    """
+
+    def __init__(self, file: Opened, settle: Callable[[], None] | None = None) -> None:
+        self._file = file
+        self._settle = settle
         self._sha = hashlib.sha256()
         self._abandoned = False
         self.size = 0
@@ -90,7 +100,7 @@ class Sink:
         faults.reach("part.write")
         left = memoryview(data).cast("B")
         while left:  # a disk that fills up takes a part first
-            taken = self._file.write(left)
+            taken = self._file.write(left) or 0
             self._sha.update(left[:taken])
             self.size += taken
             left = left[taken:]
@@ -99,20 +109,21 @@ class Sink:
     def abandon(self) -> None:
         """Close the file as it is; what Arrow still writes, a footer say, goes nowhere."""
         self._abandoned = True
-        self._file.close()
+        with suppress(OSError):  # it is thrown away
+            self._file.close()
 
     def close(self) -> None:
         """Make what was written survive a power cut, and close."""
         if not self._file.closed:
             try:
-                if self._durable:
-                    os.fsync(self._file.fileno())
+                if self._settle is not None:
+                    self._settle()
             finally:
                 self._file.close()
 
 
 class LocalFiles:
-    """Files below a local folder."""
+    """Files below a local folder. Locks end with the process that holds them; a rename gives a file its name."""
 
     def __init__(self, root: Path, *, durable: bool = True) -> None:
         self.root = root
@@ -121,6 +132,8 @@ class LocalFiles:
     def path(self, path: str) -> Path:
         """Where a path of the store lies on this machine."""
         return self.root / path
+
+    shown = path
 
     def names(self, folder: str) -> list[str]:
         """Names of the entries of a folder, in any order; none when it is not there."""
@@ -131,6 +144,10 @@ class LocalFiles:
         except OSError:
             with reported("listing", self.path(folder)):
                 raise
+
+    def shards(self, folder: str) -> list[str]:
+        """`<shard>/<name>` of the entries of all folders in a folder."""
+        return [f"{shard}/{name}" for shard in self.names(folder) for name in self.names(f"{folder}/{shard}")]
 
     def walk(self, folder: str = "") -> Iterator[str]:
         """Paths of all files at any depth below a folder. Links are files: they are not followed."""
@@ -171,6 +188,47 @@ class LocalFiles:
         with reported("reading", self.path(path)), self.path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
+    def parquet(self, path: str, size: int, sha256: Callable[[], str]) -> Path:
+        """The file itself. Its size is compared; `verify` compares the rest, and readers the checksums of its pages."""
+        found = self.stat(path)
+        if found is None or found.size != size:
+            there = "no file" if found is None else f"{found.size} bytes"
+            raise changed_file(self.path(path), self.root, expected=f"{size} bytes", found=there)
+        return self.path(path)
+
+    def each(self, function: Callable[[Given], Made], items: Iterable[Given]) -> Iterator[Made]:
+        """One after the other."""
+        return map(function, items)
+
+    def is_store(self) -> bool:
+        """Whether a store lies here."""
+        return (self.root / SEALS).is_dir()
+
+    def begin(self) -> None:
+        """Make the folder a store. Raises StoreError where something else lies."""
+        # Looked at twice: another process may be creating it.
+        if self.root.exists() and (not self.root.is_dir() or any(self.root.iterdir())) and not self.is_store():
+            raise self._no_store("a store cannot begin in this place", "an empty folder, or none")
+        with reported("creating the store", self.root):
+            (self.root / SEALS).mkdir(parents=True, exist_ok=True)
+
+    def missing(self) -> StoreError:
+        """The error for a place where there should be a store."""
+        return self._no_store("no store in this folder", "a folder that a command with --store has written")
+
+    def _no_store(self, what: str, expected: str) -> StoreError:
+        if not self.root.exists():
+            found = "nothing"
+        elif not self.root.is_dir():
+            found = "a file"
+        else:
+            found = (
+                f"a folder with {', '.join(sorted(each.name for each in self.root.iterdir())[:3]) or 'nothing in it'}"
+            )
+        beside = self.root.with_name(f"{self.root.name}-store")
+        hint = command("wisp score --predictions P.npz --output OUT.json --store", beside)
+        return StoreError(what, expected=expected, found=found, where=str(self.root), hint=hint)
+
     def create(self, folder: str, stem: str, suffix: str) -> tuple[str, Sink]:
         """A new file `<stem>-<n><suffix>` with the lowest n that no other file has, open for writing."""
         number = 0
@@ -178,13 +236,13 @@ class LocalFiles:
             path = f"{folder}/{stem}-{number}{suffix}"
             try:
                 self.path(folder).mkdir(parents=True, exist_ok=True)
-                sink = Sink(self.path(path), durable=self.durable)
+                file = self.path(path).open("xb", buffering=0)
             except FileExistsError:
                 number += 1
             except FileNotFoundError:  # `gc` removed the empty folder in between
                 continue
             else:
-                return path, sink
+                return path, Sink(file, partial(os.fsync, file.fileno()) if self.durable else None)
 
     def write(self, path: str, content: bytes) -> None:
         """A whole small file under a name of the writer's own."""
@@ -194,14 +252,15 @@ class LocalFiles:
             if self.durable:
                 os.fsync(file.fileno())
 
-    def publish(self, staged: str, path: str) -> None:
-        """Give a written file its name, at once: nobody ever sees part of it."""
-        self.path(path).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(self.path(staged), self.path(path))
+    def stage(self, staged: str, content: bytes) -> Callable[[str], None]:
+        """Write a file beside, which is then renamed: nobody ever sees part of it."""
+        self.write(staged, content)
 
-    def touch(self, path: str) -> None:
-        """Set a file's time to the present."""
-        os.utime(self.path(path))
+        def publish(path: str) -> None:
+            self.path(path).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(self.path(staged), self.path(path))
+
+        return publish
 
     def settle(self, *folders: str) -> None:
         """Make the names in `folders`, and the folders' own, survive a power cut."""
@@ -232,7 +291,43 @@ class LocalFiles:
         """Whether this process may write here, as far as the file system says."""
         return os.access(self.root, os.W_OK)
 
+    def hold(self, path: str, content: bytes) -> Callable[[], None]:
+        """Write a journal and keep it locked. It gets its name when it is whole, and locked."""
+        while (handle := self._locked(path.removesuffix(NAMED) + UNNAMED, path, content)) is None:
+            pass
+        return partial(os.close, handle)
+
+    def _locked(self, unnamed: str, path: str, content: bytes) -> int | None:
+        """A handle that holds the journal; None when `gc` took it for a dead writer's between creation and lock."""
+        self.path(unnamed).parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.path(unnamed), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            locks.take(handle, wait=True)
+            os.write(handle, content)
+            os.replace(self.path(unnamed), self.path(path))
+        except FileNotFoundError:
+            os.close(handle)
+            return None
+        except BaseException:
+            os.close(handle)
+            self.path(unnamed).unlink(missing_ok=True)
+            raise
+        return handle
+
+    def is_held(self, path: str) -> bool | None:
+        """Whether a living process holds a journal; None where locks do not work."""
+        return locks.is_held(self.path(path))
+
+    def exclusive(self, lock: str, *, wait: bool = True, about: str = "") -> AbstractContextManager[bool | None]:
+        """Hold a lock file, whatever for: it is soon free again."""
+        self.path(lock).parent.mkdir(exist_ok=True)
+        return locks.exclusive(self.path(lock), wait=wait)
+
 
 def token() -> str:
     """A name that no other writer has."""
     return secrets.token_hex(8)
+
+
+if TYPE_CHECKING:
+    _A_PLACE: type[Place] = LocalFiles

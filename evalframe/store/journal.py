@@ -8,19 +8,18 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
-from evalframe.store import faults, locks
-from evalframe.store.files import LocalFiles, reported, token
-from evalframe.store.layout import WRITERS
+from evalframe.errors import StoreError
+from evalframe.store import faults
+from evalframe.store.files import reported, token
+from evalframe.store.layout import NAMED, STAGED, WRITERS
+from evalframe.store.places import Place
 
 TRUSTED_SECONDS = 24 * 3600.0
-
-NAMED, UNNAMED, STAGED = ".json", ".new", ".staged"
-"""Ends of the names in `.writers/`: a journal, one not yet complete, a file that is to be published whole."""
 
 
 class Journal:
@@ -29,11 +28,11 @@ class Journal:
     claims: starts of the paths it may create, such as `class_labels/part_run=r-a/part-`.
     """
 
-    def __init__(self, files: LocalFiles, claims: Iterable[str]) -> None:
+    def __init__(self, files: Place, claims: Iterable[str]) -> None:
         self.files = files
         self.token = token()
         self._claims = sorted(claims)
-        self._handle = -1
+        self._let_go: Callable[[], None] = _nothing
         self._keep = False
 
     @property
@@ -46,29 +45,15 @@ class Journal:
         return f"{WRITERS}/{self.token}{STAGED}"
 
     def __enter__(self) -> Self:
+        content = json.dumps({"pid": os.getpid(), "claims": self._claims}).encode()
         with reported("starting to write", self.files.root):
-            while not self._begin():
-                pass
+            try:
+                self._let_go = self.files.hold(self.path, content)
+                faults.reach("writer.begun")
+            except BaseException:
+                self.__exit__()
+                raise
         return self
-
-    def _begin(self) -> bool:
-        unnamed = self.files.path(f"{WRITERS}/{self.token}{UNNAMED}")
-        unnamed.parent.mkdir(parents=True, exist_ok=True)
-        self._handle = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            locks.take(self._handle, wait=True)
-            os.write(self._handle, json.dumps({"pid": os.getpid(), "claims": self._claims}).encode())
-            os.replace(unnamed, self.files.path(self.path))
-            faults.reach("writer.begun")
-        except FileNotFoundError:  # `gc` took it for a dead writer's between creation and lock
-            os.close(self._handle)
-            return False
-        except BaseException:
-            os.close(self._handle)
-            unnamed.unlink(missing_ok=True)
-            self.files.path(self.path).unlink(missing_ok=True)
-            raise
-        return True
 
     def keep(self) -> None:
         """Leave the journal behind: something it names could not be removed."""
@@ -76,12 +61,16 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         try:
-            with suppress(OSError):  # what stays is a dead writer's
+            with suppress(OSError, StoreError):  # what stays is a dead writer's
                 self.files.remove(self.staged)
                 if not self._keep:
                     self.files.remove(self.path)
         finally:
-            os.close(self._handle)
+            self._let_go()
+
+
+def _nothing() -> None:
+    """Nothing is held yet."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +86,7 @@ class Writer:
         return path.startswith((*self.claims, self.path.removesuffix(NAMED)))
 
 
-def writers(files: LocalFiles) -> list[Writer]:
+def writers(files: Place) -> list[Writer]:
     """All journals, of the living and of the dead."""
     found = []
     for name in files.names(WRITERS):
@@ -115,9 +104,9 @@ def writers(files: LocalFiles) -> list[Writer]:
     return found
 
 
-def is_alive(files: LocalFiles, path: str) -> bool:
+def is_alive(files: Place, path: str) -> bool:
     """Whether the writer of a file in `.writers/` still holds it."""
-    held = locks.is_held(files.path(path))
+    held = files.is_held(path)
     if held is not None:
         return held
     found = files.stat(path)

@@ -4,7 +4,7 @@
     <table>/part_protocol=p-<protocol>/part_run=r-<run>/<16 hex>-<n>.parquet   results of a run
     <table>/part_record=r-<record>/part-<n>.parquet                            comparisons, findings, imported records
     .seals/<kind>/<2 hex>/<key>.<16 hex>.json                                  what exists
-    .writers/                                                                  what is being written
+    .writers/                                                                  what is being written, and by whom
     .catalogue/                                                                compaction, rebuildable
 
 Partition keys begin with `part_` and their values with a letter: a path key silently overrides a column of its name,
@@ -23,6 +23,9 @@ from evalframe.errors import UsageError
 SEALS, WRITERS, CATALOGUE = ".seals", ".writers", ".catalogue"
 RUNS, RESULTS, RECORDS, WITHDRAWN = "runs", "results", "records", "withdrawn"
 KINDS = (RUNS, RESULTS, RECORDS, WITHDRAWN)
+
+NAMED, UNNAMED, STAGED, LEASED = ".json", ".new", ".staged", ".lease"
+"""Ends of the names in `.writers/`: a journal, one not yet complete, a file that is to be published whole, a claim."""
 
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _LONGEST, _KEPT, _HASHED = 150, 100, 32

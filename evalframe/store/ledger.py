@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import TypeVar, cast
 
 from evalframe.errors import StoreConflict, StoreCorrupt, StoreError
-from evalframe.store import faults, layout, locks
-from evalframe.store.files import LocalFiles, reported
+from evalframe.store import faults, layout
+from evalframe.store.files import reported
 from evalframe.store.journal import Journal
+from evalframe.store.places import Place
 from evalframe.store.refusals import command
 from evalframe.store.seals import Seal, SealDamaged, differences, packed, unpacked
 
@@ -18,7 +19,7 @@ AnySeal = TypeVar("AnySeal", bound=Seal)
 class Ledger:
     """What is sealed, read anew at each call; seals are kept once read, for a name never changes its content."""
 
-    def __init__(self, files: LocalFiles) -> None:
+    def __init__(self, files: Place) -> None:
         self.files = files
         self._read: dict[str, Seal] = {}
 
@@ -26,7 +27,9 @@ class Ledger:
         """Names of all seals of a kind, or of those in some of its folders."""
         base = f"{layout.SEALS}/{kind}"
         found: list[str] = []
-        for shard in self.files.names(base) if shards is None else shards:
+        if shards is None:
+            found = [f"{kind}/{name}" for name in self.files.shards(base) if name[-5:] == ".json"]
+        for shard in shards or ():
             prefix = f"{kind}/{shard}/"
             found += [prefix + name for name in self.files.names(f"{base}/{shard}") if name[-5:] == ".json"]
         if not found and self.files.stat(layout.SEALS) is None:
@@ -47,6 +50,11 @@ class Ledger:
             except (SealDamaged, FileNotFoundError) as damage:
                 raise self.corrupt(name, str(damage)) from damage
         return self._read[name]
+
+    def load_all(self, names: Iterable[str]) -> dict[str, Seal]:
+        """Seals by name, as `load` gives them."""
+        names = list(names)
+        return dict(zip(names, self.files.each(self.load, names), strict=True))
 
     def find(self, seal_class: type[AnySeal], key: str) -> AnySeal | None:
         """The seal filed under `key`, None if there is none."""
@@ -75,7 +83,7 @@ class Ledger:
             "a seal cannot be believed",
             expected="seals as they were written",
             found=found,
-            where=str(self.files.path(f"{layout.SEALS}/{name}")),
+            where=str(self.files.shown(f"{layout.SEALS}/{name}")),
             hint=command("store verify", self.files.root),
         )
 
@@ -88,13 +96,13 @@ class Ledger:
         content, path = packed(seal)[0], self._path(seal)
         with reported("sealing", self.files.root):
             faults.reach("seal.before_write")
-            self.files.write(journal.staged, content)
+            publish = self.files.stage(journal.staged, content)
             faults.reach("seal.written")
-            with locks.exclusive(self.files.path(f"{layout.SEALS}/lock")) as held:
+            with self.files.exclusive(f"{layout.SEALS}/lock", about=seal.slot) as held:
                 if (first := self.find(type(seal), seal.key)) is not None:
                     return first
                 faults.reach("seal.before_rename")
-                self.files.publish(journal.staged, path)
+                publish(path)
             faults.reach("seal.after_rename")
             self.files.settle(path.rpartition("/")[0])
         return seal if held else self._after_race(seal, path)

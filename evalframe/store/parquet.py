@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 from evalframe.contracts import Contract, conform
 from evalframe.errors import ContractError, StoreCorrupt, StoreError
 from evalframe.store import faults
-from evalframe.store.files import LocalFiles, Sink, reported
+from evalframe.store.files import Sink, reported
+from evalframe.store.places import Place
 from evalframe.store.refusals import command
 from evalframe.store.seals import SealedFile
 
@@ -71,7 +72,7 @@ class Writer:
     `with Writer(...) as writer: writer.add(table)`. Leaving by an exception closes what is open.
     """
 
-    def __init__(self, store: LocalFiles, table: str, stem: tuple[str, str], schema: pa.Schema) -> None:
+    def __init__(self, store: Place, table: str, stem: tuple[str, str], schema: pa.Schema) -> None:
         self.files: list[SealedFile] = []
         self.created: list[str] = []
         self._store, self._table, self._schema = store, table, schema
@@ -107,14 +108,14 @@ class Writer:
     def _rest(self) -> None:
         if self._waiting or not self.created:
             self._write(self._waiting)
-        with reported(f"writing table {self._table}", self._store.path(self._folder)):
+        with reported(f"writing table {self._table}", self._store.shown(self._folder)):
             self._finish()
 
     def _write(self, count: int) -> None:
         """Write the first `count` pending rows, or no rows into a first file."""
         rows = pa.concat_tables(self._pending or [self._schema.empty_table()])
         size = max(self._group_rows, 1)
-        with reported(f"writing table {self._table}", self._store.path(self._folder)):
+        with reported(f"writing table {self._table}", self._store.shown(self._folder)):
             for start in range(0, max(count, 1), size):
                 if self._sink is not None and self._sink.size >= FILE_BYTES:
                     self._finish()
@@ -197,7 +198,7 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def read(source: Path | bytes, schema: pa.Schema, root: Path, *, dictionaries: bool = False) -> pa.Table:
+def read(source: Path | bytes, schema: pa.Schema, root: Path | str, *, dictionaries: bool = False) -> pa.Table:
     """One file in `schema`, its pages checked against their checksums. A column that it lacks is null.
 
     dictionaries: leave text columns as dictionaries, a tenth of the memory where values repeat.
@@ -219,7 +220,7 @@ def read(source: Path | bytes, schema: pa.Schema, root: Path, *, dictionaries: b
         ) from damage
 
 
-def _read(source: Path | bytes, schema: pa.Schema, where: Path, root: Path, dictionaries: bool) -> pa.Table:
+def _read(source: Path | bytes, schema: pa.Schema, where: Path | str, root: Path | str, dictionaries: bool) -> pa.Table:
     texts = [field.name for field in schema if pa.types.is_large_string(field.type)] if dictionaries else []
     opened = pa.BufferReader(source) if isinstance(source, bytes) else source
     with pq.ParquetFile(opened, page_checksum_verification=True, read_dictionary=texts) as file:
@@ -239,7 +240,7 @@ def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 _DICTIONARY = pa.field("", pa.dictionary(pa.int32(), pa.string()))
 
 
-def _check_lacking(schema: pa.Schema, held: set[str], where: Path, root: Path) -> None:
+def _check_lacking(schema: pa.Schema, held: set[str], where: Path | str, root: Path | str) -> None:
     lacking = [field.name for field in schema if field.name not in held and not field.nullable]
     if lacking:
         raise StoreError(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,6 @@ import pyarrow.compute as pc
 from evalframe.contracts import contract
 from evalframe.store import layout, parquet
 from evalframe.store.catalogue import COMPACTED, Part, Segment
-from evalframe.store.refusals import changed_file
 from evalframe.store.snapshot import Snapshot
 
 _SHARED_BY = {layout.RUNS: "dataset_id", layout.RESULTS: "protocol_fingerprint"}
@@ -42,8 +42,8 @@ def files(
         found = rows.select(["seal", "path", "size", shared_by]).to_pylist()
         if "run_id" not in columns and shared_by in columns:
             found = _one_holder_each(found, shared_by)
-        paths += [snapshot.files.path(path) for path in compacted.paths]
-        paths += [_checked(snapshot, each["path"], each["size"]) for each in found]
+        paths += snapshot.files.each(lambda held: held[0].at_hand(snapshot.files, held[1]), compacted.parts)
+        paths += snapshot.files.each(partial(_at_hand, snapshot), found)
     return paths
 
 
@@ -65,10 +65,10 @@ def read(
 
 
 class _Compacted(NamedTuple):
-    """What segments give of a table: files of wanted rows only, folders of segments with no more of it, and the seals
+    """What segments give of a table: parts of wanted rows only, folders of segments with no more of it, and the seals
     that the files taken from the other segments cover."""
 
-    paths: list[str]
+    parts: list[tuple[Segment, Part]]
     used_up: set[str]
     seals: set[str]
 
@@ -80,7 +80,7 @@ def _compacted(snapshot: Snapshot, kind: str, table: str, fingerprints: Collecti
     for segment in snapshot.segments(kind):
         answers = {part: _is_wanted(snapshot, segment, part, fingerprints) for part in segment.of(table)}
         taken = [part for part, wanted in answers.items() if wanted]
-        found.paths.extend(f"{segment.folder}/{part.path}" for part in taken)
+        found.parts.extend((segment, part) for part in taken)
         if None in answers.values():
             found.seals.update(segment.seals[position] for part in taken for position in part.covers)
         else:
@@ -106,13 +106,13 @@ def _one_holder_each(found: list[dict[str, Any]], shared_by: str) -> list[dict[s
     return [each for each in found if holders.setdefault(each[shared_by], each["seal"]) == each["seal"]]
 
 
-def _checked(snapshot: Snapshot, name: str, size: int) -> Path:
-    path = snapshot.files.path(name)
-    found = snapshot.files.stat(name)
-    if found is None or found.size != size:
-        there = "no file" if found is None else f"{found.size} bytes"
-        raise changed_file(path, snapshot.files.root, expected=f"{size} bytes", found=there)
-    return path
+def _at_hand(snapshot: Snapshot, row: Mapping[str, Any]) -> Path:
+    """The file of a row of the index, on this machine."""
+    return snapshot.files.parquet(row["path"], row["size"], lambda: _digest(snapshot, row["seal"], row["path"]))
+
+
+def _digest(snapshot: Snapshot, seal: str, path: str) -> str:
+    return next(file.sha256 for file in snapshot.ledger.load(seal).files if file.path == path)
 
 
 def _texts(values: Collection[str]) -> pa.Array:

@@ -125,7 +125,7 @@ class Snapshot:
 
     def seals(self, kind: str) -> dict[str, Seal]:
         """The seals that no segment covers, by name."""
-        return {name: self.ledger.load(name) for name in self.uncovered(kind)}
+        return self.ledger.load_all(self.uncovered(kind))
 
     def table(self, segment: Segment, table: str) -> pa.Table:
         """The rows that a segment holds of a small table."""

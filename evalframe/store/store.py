@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from evalframe.errors import StoreConflict, StoreCorrupt, StoreError, UsageError
 from evalframe.store import layout
 from evalframe.store.catalogue import COMPACTED, Catalogue
-from evalframe.store.files import LocalFiles, reported
+from evalframe.store.files import reported
 from evalframe.store.journal import Journal
 from evalframe.store.ledger import Ledger
+from evalframe.store.places import Place, place
 from evalframe.store.refusals import command
 from evalframe.store.seals import RecordSeal, ResultSeal, RunSeal, Seal, Tombstone, as_inputs, now
 from evalframe.store.snapshot import Snapshot
@@ -40,9 +41,9 @@ class Store:
     Tables are Arrow tables, or RecordBatchReaders that are written as they come.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False, durable: bool = True) -> None:
-        self.path = path
-        self._files = LocalFiles(path, durable=durable)
+    def __init__(self, path: Path | str, *, read_only: bool = False, durable: bool = True) -> None:
+        self._files: Place = place(path, durable=durable)
+        self.path = self._files.root
         self._ledger = Ledger(self._files)
         self._catalogue = Catalogue(self._files)
         self._read_only = read_only
@@ -50,22 +51,18 @@ class Store:
 
     @classmethod
     def open(cls, path: Path | str, *, create: bool = False, read_only: bool = False, durable: bool = True) -> Store:
-        """The store in a folder. It reads nothing, however many runs there are.
+        """The store in a folder, or at a URI such as `s3://bucket/results`. However many runs there are, none is read.
 
         create: make it one when it is empty or not there. read_only: never write, not even the compaction.
         durable: whether what is sealed survives a power cut and not only a killed process.
         Raises StoreError when the folder is not a store.
         """
-        root = Path(path).absolute()
-        if not (root / layout.SEALS).is_dir():
+        store = cls(path, read_only=read_only, durable=durable)
+        if not store._files.is_store():
             if not create:
-                raise _no_store(root, "no store in this folder", "a folder that a command with --store has written")
-            # Looked at twice: another process may be creating it.
-            if root.exists() and (not root.is_dir() or any(root.iterdir())) and not (root / layout.SEALS).is_dir():
-                raise _no_store(root, "a store cannot begin in this place", "an empty folder, or none")
-            with reported("creating the store", root):
-                (root / layout.SEALS).mkdir(parents=True, exist_ok=True)
-        return cls(root, read_only=read_only, durable=durable)
+                raise store._files.missing()
+            store._files.begin()
+        return store
 
     # ---- writing ---------------------------------------------------------------------------------------------------
 
@@ -348,17 +345,6 @@ class Store:
         with reported("withdrawing", self.path):
             for kind in COMPACTED:
                 compaction.supersede(self._ledger, self._catalogue, kind)
-
-
-def _no_store(root: Path, what: str, expected: str) -> StoreError:
-    if not root.exists():
-        found = "nothing"
-    elif not root.is_dir():
-        found = "a file"
-    else:
-        found = f"a folder with {', '.join(sorted(entry.name for entry in root.iterdir())[:3]) or 'nothing in it'}"
-    hint = command("wisp score --predictions P.npz --output OUT.json --store", root.with_name(f"{root.name}-store"))
-    return StoreError(what, expected=expected, found=found, where=str(root), hint=hint)
 
 
 def _inputs(given: Mapping[str, Any]) -> dict[str, Any]:

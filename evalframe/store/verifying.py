@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -20,10 +21,10 @@ from evalframe.store.catalogue import (
     Segment,
 )
 from evalframe.store.compaction import Rows
-from evalframe.store.files import LocalFiles
 from evalframe.store.journal import writers
 from evalframe.store.layout import CATALOGUE, SEALS, WRITERS
 from evalframe.store.ledger import Ledger
+from evalframe.store.places import Place
 from evalframe.store.seals import RunSeal, Seal, SealDamaged, SealedFile, unpacked
 from evalframe.store.tables import INDEX_SCHEMA, files_index, seals_index
 from evalframe.underway import counted
@@ -87,7 +88,7 @@ def _run_of(seal: Seal) -> str | None:
     return getattr(seal, "run_id", None)
 
 
-def _files(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
+def _files(files: Place, seals: dict[str, Seal]) -> Iterator[Finding]:
     owners = {file.sha256: (seal, file) for seal in seals.values() for file in seal.files}
     every = [(seal, file) for seal in seals.values() for file in seal.files]
     for seal, file in counted("files", every):
@@ -95,9 +96,7 @@ def _files(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
             yield finding
 
 
-def _file(
-    files: LocalFiles, seal: Seal, file: SealedFile, owners: dict[str, tuple[Seal, SealedFile]]
-) -> Finding | None:
+def _file(files: Place, seal: Seal, file: SealedFile, owners: dict[str, tuple[Seal, SealedFile]]) -> Finding | None:
     stat = files.stat(file.path)
     if stat is None:
         return Finding("missing_file", file.path, _run_of(seal), f"{file.size} bytes", "no file")
@@ -118,7 +117,7 @@ def _file(
     )
 
 
-def _extra(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
+def _extra(files: Place, seals: dict[str, Seal]) -> Iterator[Finding]:
     sealed = {file.path for seal in seals.values() for file in seal.files}
     own = (f"{SEALS}/", f"{CATALOGUE}/", f"{WRITERS}/")
     unsealed = [path for path in files.walk() if path not in sealed and not path.startswith(own)]
@@ -129,7 +128,7 @@ def _extra(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
         yield Finding("extra_file", path, None, "nothing", "a file that no seal lists")
 
 
-def _settled(files: LocalFiles, path: str, seals: dict[str, Seal]) -> bool:
+def _settled(files: Place, path: str, seals: dict[str, Seal]) -> bool:
     """Whether a writer sealed the file, or took it back, after the seals were read."""
     if files.stat(path) is None:
         return True
@@ -141,7 +140,7 @@ def _settled(files: LocalFiles, path: str, seals: dict[str, Seal]) -> bool:
         return False
 
 
-def _stands(files: LocalFiles, name: str) -> bool:
+def _stands(files: Place, name: str) -> bool:
     """Whether a seal is sound now: one that was added, and compacted, since the seals were read."""
     try:
         Ledger(files).load(name)
@@ -150,7 +149,7 @@ def _stands(files: LocalFiles, name: str) -> bool:
     return True
 
 
-def _compactions(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]:
+def _compactions(files: Place, seals: dict[str, Seal]) -> Iterator[Finding]:
     """Segments that are not what the seals say. One of another version of evalframe is left alone: nobody reads it."""
     catalogue = Catalogue(files)
     segments = {segment.folder: segment for kind in COMPACTED for segment in catalogue.segments(kind)}
@@ -172,7 +171,7 @@ def _compactions(files: LocalFiles, seals: dict[str, Seal]) -> Iterator[Finding]
             yield from filter(None, (_part(files, segment, part, seals) for part in segment.parts))
 
 
-def _part(files: LocalFiles, segment: Segment, part: Part, seals: dict[str, Seal]) -> Finding | None:
+def _part(files: Place, segment: Segment, part: Part, seals: dict[str, Seal]) -> Finding | None:
     path = f"{segment.folder}/{part.path}"
     stat = files.stat(path)
     if stat is None or files.sha256(path) != part.sha256:
@@ -181,20 +180,20 @@ def _part(files: LocalFiles, segment: Segment, part: Part, seals: dict[str, Seal
     own = {name: seals[name] for name in segment.seals}
     if part.table in (SEALS_INDEX, FILES_INDEX):
         index = seals_index(own) if part.table == SEALS_INDEX else files_index(own)
-        same = parquet.read(files.path(path), INDEX_SCHEMA, files.root).equals(index)
+        same = parquet.read(segment.at_hand(files, part), INDEX_SCHEMA, files.root).equals(index)
     else:
         covered = [own[segment.seals[position]] for position in part.covers]
         try:
-            same = _holds(files, path, contract(part.table), covered)
+            same = _holds(files, segment.at_hand(files, part), contract(part.table), covered)
         except (StoreCorrupt, FileNotFoundError):  # a finding about the sealed file says so
             return None
     return None if same else Finding("stale_compaction", path, None, "the rows that the seals hold", "other rows")
 
 
-def _holds(files: LocalFiles, path: str, definition: Contract, covered: list[Seal]) -> bool:
+def _holds(files: Place, path: Path, definition: Contract, covered: list[Seal]) -> bool:
     """Whether a part holds exactly the rows of the seals it covers, compared a piece at a time."""
     schema = definition.arrow_schema()
-    rows = parquet.read(files.path(path), schema, files.root, dictionaries=True)
+    rows = parquet.read(path, schema, files.root, dictionaries=True)
     start = 0
     for piece in Rows.of(files, definition, covered).pieces():
         if not rows.slice(start, len(piece)).cast(schema).equals(piece.cast(schema)):

@@ -9,10 +9,11 @@ from typing import Any, Literal
 from evalframe.contracts import contract
 from evalframe.errors import StoreError
 from evalframe.store import faults
-from evalframe.store.files import LocalFiles, reported
+from evalframe.store.files import reported
 from evalframe.store.journal import Journal
 from evalframe.store.ledger import Ledger, conflict
 from evalframe.store.parquet import Writer, conformed
+from evalframe.store.places import Place
 from evalframe.store.seals import Seal, SealedFile, differences
 
 Outcome = Literal["written", "unchanged"]
@@ -64,7 +65,7 @@ def seal(
 
 
 def _write(
-    files: LocalFiles,
+    files: Place,
     name: str,
     data: Any,
     stem: tuple[str, str],
@@ -90,13 +91,13 @@ def _stands(ledger: Ledger, seal: Seal) -> bool:
         return True
 
 
-def _same_or_refused(sealed: Seal, given: Seal, files: LocalFiles, hint: str) -> Outcome:
+def _same_or_refused(sealed: Seal, given: Seal, files: Place, hint: str) -> Outcome:
     if differences(sealed, given):
         raise conflict(sealed, given, root=files.root, hint=hint)
     return "unchanged"
 
 
-def _remove(files: LocalFiles, journal: Journal, created: list[str]) -> None:
+def _remove(files: Place, journal: Journal, created: list[str]) -> None:
     """Remove what this writer made. Where the disk refuses even that, the journal stays and `gc` finishes."""
     for path in created:
         try:

@@ -26,7 +26,7 @@ def explain(
     name: str,
     *,
     steps: bool = False,
-    store: Path | None = None,
+    store: Store | Path | str | None = None,
     run: str | None = None,
     example: Path | None = None,
     limit: int = 10,
@@ -88,7 +88,7 @@ def _checked(known: Catalogue, name: str, told: Explanation) -> Explanation:
 def _steps(
     known: Catalogue,
     name: str,
-    store: Path | None,
+    store: Store | Path | str | None,
     run: str | None,
     limit: int,
     where: dict[str, str],
@@ -106,7 +106,8 @@ def _steps(
         raise _unknown(name, known)
     shown, steps = [], []
     unknown = set(where)
-    for step, whole in _evaluated(known, name, Store.open(store), run, settings):
+    opened = store if isinstance(store, Store) else Store.open(store)
+    for step, whole in _evaluated(known, name, opened, run, settings):
         unknown -= set(whole.column_names)
         rows = _rows_of(whole, where)
         relation = known.relations[step]
@@ -120,7 +121,7 @@ def _steps(
             expected="a column of a relation that is shown",
             found=", ".join(sorted(unknown)),
             where="--where",
-            hint=f"evalframe explain {name} --steps --store {store} --run {run}",
+            hint=f"evalframe explain {name} --steps --store {opened.path} --run {run}",
         )
     return Explanation("\n".join(shown), {"kind": "steps", "name": name, "run_id": run, "steps": steps})
 

@@ -106,7 +106,7 @@ class Store:
         """What a metric, protocol or table means; with `steps`, the rows of every relation on `run`."""
         from evalframe.verbs.explain import explain
 
-        return explain(name, steps=steps, store=self.folder.path, run=run)
+        return explain(name, steps=steps, store=self.folder, run=run)
 
     def export(self, to: str, **options: Any) -> Exported:
         """Write the star schema for BI tools; the options are those of `evalframe.verbs.export.export`."""
