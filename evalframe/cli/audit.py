@@ -32,7 +32,7 @@ def parity(
 
 def values(
     *,
-    store: Annotated[Path, Parameter(help="Folder of a store, or a CSV file of results.")],
+    store: Annotated[str, Parameter(help="Folder or URI of a store, or a CSV file of results.")],
     run: Annotated[list[str] | None, Parameter(help="Runs of the store; default: all.")] = None,
     format: Format = Format.TABLE,
     json: JsonOption = False,

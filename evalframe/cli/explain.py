@@ -15,7 +15,7 @@ def explain(
     /,
     *,
     steps: Annotated[bool, Parameter(help="Run the metric's relations one by one on a stored run.")] = False,
-    store: Annotated[Path | None, Parameter(help="Folder of the store, for --steps.")] = None,
+    store: Annotated[str | None, Parameter(help="Folder or URI of the store, for --steps.")] = None,
     run: Annotated[str | None, Parameter(help="The stored run, for --steps.")] = None,
     example: Annotated[Path | None, Parameter(help="Write a table's three-row example to this file.")] = None,
     limit: Annotated[int, Parameter(help="Rows shown of each step.")] = 10,

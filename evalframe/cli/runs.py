@@ -30,7 +30,7 @@ def runs(
             expected="two run ids",
             found=f"{len(diff)}: {', '.join(diff)}",
             where="--diff",
-            hint=f"evalframe runs --store {store} --diff A B",
+            hint="evalframe runs --store DIR --diff A B",
         )
     opened = open_store(store)
     found = opened.diff(*diff) if diff else opened.runs()

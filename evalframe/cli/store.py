@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import Format, JsonOption, put, show, show_json
+from evalframe.cli.common import Format, JsonOption, StoreOption, put, show, show_json
 from evalframe.errors import ExitCode
 
-StorePath = Annotated[Path, Parameter(help="Folder of the store.")]
 
-
-def verify(folder: StorePath, /, *, format: Format = Format.TABLE, json: JsonOption = False) -> int:
+def verify(folder: StoreOption, /, *, format: Format = Format.TABLE, json: JsonOption = False) -> int:
     """Check every sealed file against its seal, and name what differs. Exit 5 if anything does.
 
     Example: evalframe store verify results
@@ -32,7 +29,7 @@ def verify(folder: StorePath, /, *, format: Format = Format.TABLE, json: JsonOpt
 
 
 def gc(
-    folder: StorePath,
+    folder: StoreOption,
     /,
     *,
     dry_run: Annotated[bool, Parameter(help="Only list what would be removed.")] = False,
@@ -52,7 +49,7 @@ def gc(
 
 
 def withdraw(
-    folder: StorePath,
+    folder: StoreOption,
     run: Annotated[str, Parameter(help="The run to hide.")],
     /,
     *,

@@ -45,7 +45,9 @@ FrozenOption = Annotated[Path, Parameter(help="run_results.csv: the frozen catal
 FolderOption = Annotated[Path, Parameter(help="Folder for the report.")]
 ToleranceOption = Annotated[str, Parameter(help="Largest absolute difference that agrees.")]
 BadOption = Annotated[Path | None, Parameter(help="Errata: a CSV of kind (run, scorer), name, reason.")]
-ImportOption = Annotated[Path | None, Parameter(help="Folder of a store to import recorded values and findings into.")]
+ImportOption = Annotated[
+    str | None, Parameter(help="Folder or URI of a store to import recorded values and findings into.")
+]
 
 
 def score(

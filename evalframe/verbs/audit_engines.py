@@ -84,7 +84,7 @@ def audit_engines(folder: Path | str, run: str) -> Engines:
     What differs is sealed in the store as `audit_findings`; the seal says what was compared. Raises UnknownName or
     ResultsMissing. A difference is no error: see `exit_code`.
     """
-    store = Store.open(Path(folder))
+    store = Store.open(folder)
     if run not in store.run_ids():
         raise UnknownName(
             f"there is no run {run!r} in the store",

@@ -15,6 +15,7 @@ from evalframe.audit.values_identities import IDENTITIES
 from evalframe.audit.values_tables import bin_findings, confusion_findings, records
 from evalframe.errors import ExitCode
 from evalframe.store import Store
+from evalframe.store.places import is_uri
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 
@@ -65,8 +66,9 @@ def audit_values(source: Path | str, *, runs: Sequence[str] | None = None) -> Im
 
     runs: of the store, default all. Raises InputError for a file that cannot be read or reports nothing that is known.
     """
-    path = Path(source)
-    return _of_store(Store.open(path), runs) if path.is_dir() else _of_file(path)
+    if is_uri(source) or Path(source).is_dir():
+        return _of_store(Store.open(source), runs)
+    return _of_file(Path(source))
 
 
 def _of_file(path: Path) -> Impossible:
