@@ -31,9 +31,7 @@ class Format(StrEnum):
 
 
 StoreOption = Annotated[str, Parameter(help="Folder of the store, or its URI (s3://bucket/results).")]
-OptionalStore = Annotated[
-    str | None, Parameter(help="Folder or URI of a store to seal the run and its results in.")
-]
+OptionalStore = Annotated[str | None, Parameter(help="Folder or URI of a store to seal the run and its results in.")]
 RunIdOption = Annotated[str | None, Parameter(help="Name of the run; default: the name of the input file.")]
 TagOption = Annotated[
     list[str] | None, Parameter(help="KEY=VALUE labels of the run: method, model, dataset, fold, seed.")

@@ -142,6 +142,8 @@ def place(where: Path | str, *, durable: bool) -> Place:
     from evalframe.store.files import LocalFiles
 
     found = _URI.match(where) if isinstance(where, str) else None
+    if isinstance(where, Path) and where.parts[:1] in [(f"{scheme}:",) for scheme in SCHEMES]:
+        raise _refused(f"{where.parts[0]}/ in a Path, which keeps one slash of two: pass the URI as text")
     if found is None:
         return LocalFiles(Path(where).absolute(), durable=durable)
     scheme = found[1].lower()
