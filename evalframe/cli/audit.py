@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import ForceOption, Format, JsonOption, StoreOption, put, say, show
+from evalframe.cli.common import ForceOption, Format, JsonOption, StoreOption, put, put_rows, say, show_rows
 
 
 def parity(
@@ -24,7 +24,10 @@ def parity(
     from evalframe.verbs.parity import audit_parity
 
     found = audit_parity(spec, output=output, force=force)
-    put(found.to_json() if json else repr(found))
+    if json:
+        put(found.to_json())
+    else:
+        put_rows(found, found.exit_code)
     if output is not None:
         say(f"wrote {output}")
     return found.exit_code
@@ -47,9 +50,9 @@ def values(
     if json:
         put(found.to_json())
     elif len(found.table):
-        show(found.table, format, headlines=found.headlines())
+        show_rows(found, format, found.exit_code)
     else:
-        put(found.headlines()[0])
+        put_rows(found, found.exit_code)
     return found.exit_code
 
 
@@ -70,5 +73,5 @@ def engines(
     if json:
         put(found.to_json())
     else:
-        show(found.shown() if format is Format.TABLE else found.table, format, headlines=found.headlines())
+        show_rows(found, format, found.exit_code)
     return found.exit_code

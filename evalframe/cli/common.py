@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from evalframe.errors import UsageError, printable
+from evalframe.cli import screen
+from evalframe.cli.terminal import Terminal
+from evalframe.errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,9 +69,17 @@ def say(text: str) -> None:
 
 def put(text: str) -> None:
     """Text on stdout, ended by one newline; what the terminal's encoding cannot show is escaped, never an error."""
-    encoding = sys.stdout.encoding or "utf-8"
-    whole = text if text.endswith("\n") else text + "\n"
-    sys.stdout.write(whole.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.write(Terminal.of().spelled(text if text.endswith("\n") else text + "\n"))
+
+
+def put_prose(text: str) -> None:
+    """Text for people, broken at words where a terminal ends."""
+    put(screen.prose(text, Terminal.of()))
+
+
+def put_rows(found: Rows, code: int | None = None) -> None:
+    """A result for people. code: the exit code, where it is a verdict on what was looked at."""
+    put(screen.result(found, Terminal.of(), code))
 
 
 def show(table: pa.Table, format: Format = Format.TABLE, headlines: Sequence[str] = ()) -> None:
@@ -77,9 +87,7 @@ def show(table: pa.Table, format: Format = Format.TABLE, headlines: Sequence[str
     from evalframe.verbs import drawing
 
     if format is Format.TABLE:
-        for line in headlines:
-            put(printable(line))
-        put(drawing.table(table, terminal_width()))
+        put(screen.rows(table, Terminal.of(), headlines))
     elif format is Format.JSON:
         put(json.dumps(drawing.rows(table), ensure_ascii=False, allow_nan=False, indent=1))
     elif format is Format.CSV:
@@ -89,15 +97,20 @@ def show(table: pa.Table, format: Format = Format.TABLE, headlines: Sequence[str
         put(drawn[format](table))
 
 
-def show_rows(found: Rows, format: Format = Format.TABLE) -> None:
-    """Print a result: all columns as data, those for people in a terminal, with marks and their legend in a paper."""
+def show_rows(found: Rows, format: Format = Format.TABLE, code: int | None = None) -> None:
+    """Print a result: all columns as data, those for people in a terminal, with marks and their legend in a paper.
+
+    code: the exit code, where it is a verdict.
+    """
     from evalframe.verbs import drawing
 
     papers = {Format.MD: drawing.markdown_page, Format.LATEX: drawing.latex, Format.HTML: drawing.html_page}
     if format in papers:
         put(papers[format](found.paper(), found.headlines(), found.legend()))
+    elif format is Format.TABLE:
+        put_rows(found, code)
     else:
-        show(found.shown() if format is Format.TABLE else found.table, format, headlines=found.headlines())
+        show(found.table, format)
 
 
 def show_json(body: Mapping[str, Any], command: str, protocol: dict[str, str] | None = None) -> None:
@@ -105,10 +118,3 @@ def show_json(body: Mapping[str, Any], command: str, protocol: dict[str, str] | 
     from evalframe.verbs.outputs import to_json
 
     put(to_json(command, body, protocol))
-
-
-def terminal_width() -> int | None:
-    """Columns of the terminal on stdout; none when stdout is a pipe or a file."""
-    import shutil
-
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -64,7 +64,7 @@ def compare(
     if json:
         put(found.to_json())
     else:
-        show_rows(found, format)
+        show_rows(found, format, found.exit_code)
     return found.exit_code
 
 

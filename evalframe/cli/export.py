@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import JsonOption, StoreOption, put, show_json
+from evalframe.cli.common import JsonOption, StoreOption, put_rows, show_json
 
 
 def export(
@@ -33,4 +33,4 @@ def export(
         body = {"to": done.to, "outcome": done.outcome, "content_sha256": done.digest, "left_out": list(done.left_out)}
         show_json({**body, "tables": drawing.rows(done.table)}, "export")
     else:
-        put(repr(done))
+        put_rows(done)

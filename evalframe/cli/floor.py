@@ -17,6 +17,7 @@ from evalframe.cli.common import (
     TagOption,
     pairs,
     put,
+    put_rows,
     say,
     show_json,
 )
@@ -90,7 +91,7 @@ def evaluate(
         return
     for text in done.timelines:
         put(text + "\n\n")
-    put(repr(done))
+    put_rows(done)
     say(f"wrote {', '.join(str(path) for path in done.paths(output))}")
 
 
@@ -113,7 +114,7 @@ def convert_miniroada(
     if json:
         show_json({"sessions": done.to_pylist()}, "floor convert-miniroada")
     else:
-        put(repr(done))
+        put_rows(done)
 
 
 def rasterize(
@@ -138,7 +139,7 @@ def rasterize(
     if json:
         show_json({"sessions": done.to_pylist()}, "floor rasterize")
     else:
-        put(repr(done))
+        put_rows(done)
 
 
 def audit_sheet(
@@ -164,7 +165,7 @@ def audit_sheet(
     if json:
         show_json({"events": sheet.shown().to_pylist(), "questions": floor_audit.QUESTIONS}, "floor audit-sheet")
         return
-    put(repr(sheet))
+    put_rows(sheet)
     for name, question in floor_audit.QUESTIONS.items():
         say(f"{name}  {question}")
     say(f"wrote {output}: answer yes, no or unsure, name the reviewer, then evalframe floor freeze")
@@ -185,4 +186,7 @@ def freeze(
     from evalframe.verbs import floor_audit
 
     done = floor_audit.freeze(sheet, store=store, output=output, force=force)
-    put(done.to_json() if json else repr(done))
+    if json:
+        put(done.to_json())
+    else:
+        put_rows(done)

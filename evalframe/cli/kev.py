@@ -17,6 +17,7 @@ from evalframe.cli.common import (
     TagOption,
     pairs,
     put,
+    put_rows,
     say,
 )
 
@@ -64,7 +65,7 @@ def score(
     if json:
         put(scored.to_json())
     else:
-        put(repr(scored))
+        put_rows(scored)
         say(f"wrote {output}")
 
 
@@ -85,7 +86,10 @@ def verify_metrics(
     from evalframe.verbs.parity import verify_metrics as verify
 
     found = verify(kev_root, pins=pins, output=output, force=force)
-    put(found.to_json() if json else repr(found))
+    if json:
+        put(found.to_json())
+    else:
+        put_rows(found, found.exit_code)
     if output is not None:
         say(f"wrote {output}")
     return found.exit_code

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import Format, JsonOption, StoreOption, show, show_json
+from evalframe.cli.common import Format, JsonOption, StoreOption, show_json, show_rows
 
 
 def rescore(
@@ -27,4 +27,4 @@ def rescore(
     if json:
         show_json({"rescored": drawing.rows(done.table)}, "rescore")
     else:
-        show(done.table, format)
+        show_rows(done, format)

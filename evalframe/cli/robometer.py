@@ -18,6 +18,7 @@ from evalframe.cli.common import (
     TagOption,
     pairs,
     put,
+    put_rows,
     say,
     show_json,
 )
@@ -81,7 +82,10 @@ def evaluate(
     )
     for step in done.missing():
         say(f"step {step}: there is no {checkpoint_root / f'checkpoint-{step}'} with config.json")
-    put(done.to_json() if json else repr(done))
+    if json:
+        put(done.to_json())
+    else:
+        put_rows(done)
 
 
 def score(
@@ -124,7 +128,7 @@ def score(
     if json:
         put(scored.to_json())
     else:
-        put(repr(scored))
+        put_rows(scored)
         say(f"wrote {output}")
 
 
@@ -142,7 +146,10 @@ def compare_manifests(
     from evalframe.verbs import robometer
 
     found = robometer.compare_manifests(first, second)
-    put(found.to_json() if json else repr(found))
+    if json:
+        put(found.to_json())
+    else:
+        put_rows(found, found.exit_code)
     return found.exit_code
 
 
@@ -165,4 +172,4 @@ def import_(
     if json:
         show_json({"steps": rows.to_pylist()}, "robometer import")
     else:
-        put(repr(rows))
+        put_rows(rows)

@@ -10,6 +10,7 @@ import traceback
 from cyclopts import App, CycloptsError
 
 from evalframe.cli.app import tree
+from evalframe.cli.progress import Progress
 from evalframe.errors import EvalframeError, ExitCode, InputError, UsageError, printable
 
 
@@ -21,7 +22,8 @@ def run(arguments: list[str]) -> int:
         arguments = [a for i, a in enumerate(arguments) if not (a == "--debug" and i < len(own))]
     app = tree(arguments)
     try:
-        result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        with Progress():
+            result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except EvalframeError as error:
         return _failed(error, as_json="--json" in own, debug=debug)

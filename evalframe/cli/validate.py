@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import Format, JsonOption, put, show, show_json
+from evalframe.cli.common import Format, JsonOption, put_rows, show_json, show_rows
 from evalframe.errors import ExitCode
 
 
@@ -29,7 +29,7 @@ def validate(
     if json:
         show_json(checked.to_json(), "validate")
     elif checked.ok:
-        put("\n".join(checked.headlines()))
+        put_rows(checked, ExitCode.OK)
     else:
-        show(checked.table, format, headlines=checked.headlines())
+        show_rows(checked, format, ExitCode.CONTRACT)
     return ExitCode.OK if checked.ok else ExitCode.CONTRACT

@@ -19,6 +19,7 @@ from evalframe.cli.common import (
     TagOption,
     pairs,
     put,
+    put_rows,
     say,
 )
 
@@ -85,7 +86,7 @@ def score(
     if json:
         put(scored.to_json())
     else:
-        put(repr(scored))
+        put_rows(scored)
         say(f"wrote {output}")
 
 
@@ -136,7 +137,7 @@ def evaluate(
     if json:
         put(result.to_json())
     else:
-        put(repr(result))
+        put_rows(result)
         say(f"wrote {output}")
 
 
@@ -242,6 +243,6 @@ def _shown(result: Audited | Gated | Compared, output: Path, json: bool) -> int:
     if json:
         put(result.to_json())
     else:
-        put(repr(result))
+        put_rows(result, result.exit_code)
         say(f"wrote {output}")
     return result.exit_code

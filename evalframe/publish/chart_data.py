@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalframe.compare.reading import reading
 from evalframe.errors import printable
-from evalframe.publish.charts import BETTER, UNCLEAR, WORSE
 
 Rows = list[dict[str, Any]]
 FAILED = "(failed)"
@@ -145,7 +145,7 @@ def forest_rows(rows: Iterable[Mapping[str, Any]], limit: int) -> dict[str, Rows
         label = _label(row) + (f" · {printable(row['candidate_run'], 60)}" if several else "")
         made = units.setdefault(unit, [])
         if len(made) < limit:
-            made.append({"label": label, "change": change, "low": low, "high": high, "verdict": _verdict(row)})
+            made.append({"label": label, "change": change, "low": low, "high": high, "verdict": reading(row)})
     return units
 
 
@@ -154,14 +154,6 @@ def _label(row: Mapping[str, Any]) -> str:
     if row["stratum"] != "all":
         parts.append(f"({printable(row['stratum'], 40)})")
     return " ".join(parts)
-
-
-def _verdict(row: Mapping[str, Any]) -> str:
-    """By the interval alone: all of it on one side of no change."""
-    sign = {"higher": 1, "lower": -1}.get(row["better"], 0)
-    if sign == 0 or row["ci_low"] <= 0 <= row["ci_high"]:
-        return UNCLEAR
-    return BETTER if sign * row["ci_low"] > 0 else WORSE
 
 
 def horizon_rows(values: Iterable[Mapping[str, Any]], metric: str, stratum: str, recall: float) -> Rows:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalframe.compare.reading import BETTER, UNCLEAR, WORSE
+
 Spec = dict[str, Any]
 Row = Mapping[str, Any]
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 HUES = ["#3a86c8", "#d9772b", "#2f9e77", "#b35fa8", "#8a7a1f", "#c8504a", "#5b6ee1", "#6b8e23"]
-BETTER, WORSE, UNCLEAR = "better", "worse", "not separable"
 _VERDICT_HUES = {BETTER: "#3a86c8", WORSE: "#d9772b", UNCLEAR: "#8a8a8a"}
 _VERDICT_SHAPES = {BETTER: "triangle-up", WORSE: "triangle-down", UNCLEAR: "circle"}
 

@@ -14,6 +14,7 @@ from evalframe.compare.choosing import Pairing, pairings
 from evalframe.compare.comparing import Comparing, Outcome
 from evalframe.compare.discordant import METHODS
 from evalframe.compare.gates import Gate, GateResult
+from evalframe.compare.reading import BETTER, UNCLEAR, WORSE, reading
 from evalframe.compare.request import Request
 from evalframe.contracts import conform, contract
 from evalframe.errors import ExitCode, UnknownName
@@ -111,12 +112,14 @@ class Comparison(Rows):
 
     def headlines(self) -> list[str]:
         """The verdict with its reasons, the family of tests, what was left out, and every gate."""
-        lines = [": ".join([self.verdict, *([", ".join(self.reasons)] if self.reasons else [])])]
+        partly = ", but not every run and metric" if self.reasons and self.verdict != "not_comparable" else ""
+        lines = [": ".join([f"{self.verdict}{partly}", *([", ".join(self.reasons)] if self.reasons else [])])]
         lines += [
             f"{d.field}: {d.baseline} -> {d.candidate} ({d.candidate_run}; {d.kind.replace('_', ' ')})"
             for d in self.outcome.protocol_diff
             if d.kind == "score_affecting"
         ]
+        lines += self._summary()
         members = self.outcome.family["members"]
         untested = sum(not member["tested"] for member in members)
         lines.append(f"Holm over {self.outcome.family['m']} tests" + (f"; {untested} untestable" if untested else ""))
@@ -127,6 +130,46 @@ class Comparison(Rows):
         ]
         for gate in self.gates:
             lines += [f"gate {gate.gate.metric}: {'passed' if gate.passed else 'FAILED'}", *gate.failures]
+        return lines
+
+    def _summary(self) -> list[str]:
+        """For every candidate, on how many primary metrics it is better or worse."""
+        lines = []
+        for run in dict.fromkeys(row["candidate_run"] for row in self.outcome.rows):
+            rows = [r for r in self._judged() if r["candidate_run"] == run and r["ci_low"] is not None]
+            if not rows:
+                continue
+            read = [reading(row) for row in rows]
+            counts = ", ".join(f"{word} on {read.count(word)}" for word in (BETTER, WORSE, UNCLEAR) if word in read)
+            held = sum(row["p_adjusted"] is not None and row["p_adjusted"] < marks.ALPHA for row in rows)
+            about = f"of {len(rows)} {'primary values' if self.primary else 'values'}"
+            lines.append(
+                f"{run} against {self.request.baseline}: {counts} {about}; p < {marks.ALPHA} after Holm on {held}"
+            )
+        return lines
+
+    def _judged(self) -> list[dict[str, Any]]:
+        """The rows that a verdict is about: primary metrics, and no additional test of them."""
+        rows = [row for row in self.outcome.rows if row["metric"] not in METHODS]
+        return [row for row in rows if row["metric"] in self.primary] or rows
+
+    def screen(self) -> pa.Table:
+        """What is compared, how the change reads, between which bounds it lies, and then what it is made of."""
+        rows, table = self.to_pylist(), self.paper()
+        several = len({row["candidate_run"] for row in rows}) > 1
+        places = ("stratum", "horizon_s", "recall")
+        shown = ["metric", *(["candidate_run"] if several else []), *(n for n in places if n in table.column_names)]
+        found = table.select(shown)
+        for name, column in marks.for_a_screen(rows, table["marks"].to_pylist()).items():
+            found = found.append_column(name, column)
+        return found
+
+    def closing(self) -> list[str]:
+        """The legend, by the names that columns have in a terminal."""
+        names = {"ci_low, ci_high: 95 %": "95 % interval:", "p_value:": "p:"}
+        lines = self.legend()
+        for name, said in names.items():
+            lines = [line.replace(name, said, 1) if line.startswith(name) else line for line in lines]
         return lines
 
     def paper(self) -> pa.Table:

@@ -30,19 +30,28 @@ def cell(value: object) -> str:
     return printable(str(value))
 
 
-def table(data: pa.Table, width: int | None = None) -> str:
-    """Columns aligned with spaces. In a terminal of `width` columns, long text cells are cut, numbers never."""
+def figures(values: Sequence[Any]) -> list[str]:
+    """The numbers of one column for a screen: equally many decimals where that shows them all, or four digits."""
+    texts = [cell(value) for value in values]
+    sizes = [abs(value) for value in values if isinstance(value, float) and value != 0]
+    if not sizes or all(len(text) <= 5 for text in texts):
+        return texts
+    if not 1e-3 <= min(sizes) <= max(sizes) < 1e4:
+        return [f"{value:.4g}" if isinstance(value, float) else text for value, text in zip(values, texts, strict=True)]
+    decimals = 5 - len(str(int(max(sizes))))
+    return [f"{v:.{decimals}f}" if isinstance(v, float) else text for v, text in zip(values, texts, strict=True)]
+
+
+def table(data: pa.Table) -> str:
+    """Columns aligned with spaces, every cell in full."""
     names = data.column_names
     body = [[cell(row) for row in data[i].to_pylist()] for i in range(len(names))]
-    numeric = [_is_number(field.type) for field in data.schema]
+    numeric = [is_number(field.type) for field in data.schema]
     heads = [printable(name) for name in names]
     widths = [max([len(head), *map(len, column)]) for head, column in zip(heads, body, strict=True)]
-    if width is not None:
-        _squeeze(widths, [not n for n in numeric], width)
 
     def line(cells: list[str]) -> str:
-        fitted = (_fit(text, w) for text, w in zip(cells, widths, strict=True))
-        placed = (t.rjust(w) if n else t.ljust(w) for t, w, n in zip(fitted, widths, numeric, strict=True))
+        placed = (t.rjust(w) if n else t.ljust(w) for t, w, n in zip(cells, widths, numeric, strict=True))
         return "  ".join(placed).rstrip()
 
     lines = [line(list(row)) for row in zip(*body, strict=True)]
@@ -55,7 +64,7 @@ def markdown(data: pa.Table) -> str:
     def line(cells: list[str]) -> str:
         return "| " + " | ".join(c.replace("\\", "\\\\").replace("|", "\\|") for c in cells) + " |"
 
-    rule = ["---:" if _is_number(field.type) else "---" for field in data.schema]
+    rule = ["---:" if is_number(field.type) else "---" for field in data.schema]
     heads = [printable(name) for name in data.column_names]
     lines = [line([cell(value) for value in row.values()]) for row in data.to_pylist()]
     return "\n".join([line(heads), "| " + " | ".join(rule) + " |", *lines])
@@ -75,7 +84,7 @@ def csv(data: pa.Table) -> str:
 
 def html(data: pa.Table) -> str:
     """An HTML table, every cell escaped; cells of numbers have the class `n`."""
-    kinds = [' class="n"' if _is_number(field.type) else "" for field in data.schema]
+    kinds = [' class="n"' if is_number(field.type) else "" for field in data.schema]
     named = zip(kinds, data.column_names, strict=True)
     head = "".join(f"<th{kind}>{escape(printable(n))}</th>" for kind, n in named)
     lines = (
@@ -103,7 +112,7 @@ def markdown_page(data: pa.Table, headlines: Sequence[str] = (), legend: Sequenc
 
 def latex(data: pa.Table, headlines: Sequence[str] = (), legend: Sequence[str] = ()) -> str:
     """A LaTeX tabular for any class, no package needed. Headlines are comments, the legend stands below the table."""
-    alignment = "".join("r" if _is_number(field.type) else "l" for field in data.schema)
+    alignment = "".join("r" if is_number(field.type) else "l" for field in data.schema)
     heads = " & ".join(_tex(name) for name in data.column_names)
     body = [" & ".join(_tex(cell(v)) for v in row.values()) + r" \\" for row in data.to_pylist()]
     below = [rf"\\[2pt]{{\footnotesize {_tex(line)}}}" for line in legend]
@@ -182,18 +191,6 @@ def _csv_cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, sort_keys=True) if isinstance(value, list | dict) else value
 
 
-def _squeeze(widths: list[int], text: list[bool], width: int, least: int = 12) -> None:
-    """Shrink the widest text columns until the line fits, never under `least`."""
-    while sum(widths) + 2 * (len(widths) - 1) > width:
-        candidates = [i for i, is_text in enumerate(text) if is_text and widths[i] > least]
-        if not candidates:
-            return
-        widths[max(candidates, key=lambda i: widths[i])] -= 1
-
-
-def _fit(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _is_number(kind: pa.DataType) -> bool:
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column holds numbers, which are placed to the right."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

@@ -83,7 +83,7 @@ class Leaderboard(Rows):
         if self.n_tainted:
             lines.append(f"{self.n_tainted} tainted runs are left out")
         if True in self.table["tied_with_best"].to_pylist():
-            lines.append("tied_with_best: not separable from the best at 95 %")
+            lines.append(f"{marks.TIED}: {marks.NOT_SEPARABLE} (paired cluster bootstrap, {_REPLICATES} replicates)")
         return lines
 
     def shown(self) -> pa.Table:
@@ -91,6 +91,20 @@ class Leaderboard(Rows):
         used = [name for name in (*_DIMENSIONS, *_SHOWN) if self.table[name].null_count < len(self.table)]
         boards = ["board"] if len(set(self.table["board"].to_pylist())) > 1 else []
         return self.table.select([*boards, "rank", self.table.column_names[_NAME], *used])
+
+    def screen(self) -> pa.Table:
+        """Board, rank and name, the value, whether it can be told from the best and by how much."""
+        table = marks.of_leaderboard(self.shown())
+        if marks.TIED not in table.column_names:
+            return table
+        place = table.column_names.index("from_best_low")
+        bounds = marks.bounds(self.table["from_best_low"].to_pylist(), self.table["from_best_high"].to_pylist())
+        table = table.drop_columns(["from_best_low", "from_best_high"])
+        return table.add_column(place, "from best, 95 %", bounds)
+
+    def closing(self) -> list[str]:
+        """Nothing: a headline has said what the mark means."""
+        return []
 
     def paper(self) -> pa.Table:
         """The columns shown, a mark for each run that cannot be told from the best."""

@@ -7,9 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from evalframe.compare.reading import BETTER, UNCLEAR, WORSE, reading
+from evalframe.verbs.drawing import figures
+
 ALPHA = 0.05
 TIED = "tied_with_best"
+NOT_SEPARABLE = "not separable from the best: the 95 % interval of the difference holds 0"
 
+_SIGNS = {BETTER: "▲", WORSE: "▼", UNCLEAR: "·"}
 _TESTS = {
     "swap_exact": "paired cluster swap permutation, all patterns",
     "swap_mc": "paired cluster swap permutation, random patterns",
@@ -42,6 +47,22 @@ def legend_of_comparison(rows: Sequence[Mapping[str, Any]], m: int, replicates: 
     return lines
 
 
+def for_a_screen(rows: Sequence[Mapping[str, Any]], marks: Sequence[str]) -> dict[str, pa.Array]:
+    """Columns for a terminal: how a change reads, the change and its interval, both sides, p, marks, why it is none."""
+    changes, lows, highs = _signed([[row[name] for row in rows] for name in ("change", "ci_low", "ci_high")])
+    text = {
+        "reads": [_read(row) for row in rows],
+        "change": changes,
+        "95 % interval": _between(lows, highs),
+        "p Holm": [_p(row["p_adjusted"]) for row in rows],
+        "baseline → candidate": _sides(rows),
+        "p": [_p(row["p_value"]) for row in rows],
+        "marks": list(marks),
+        "reason": [row["reason"] for row in rows],
+    }
+    return {name: pa.array(column, pa.large_string()) for name, column in text.items()}
+
+
 def of_leaderboard(shown: pa.Table) -> pa.Table:
     """`shown` with a mark, in place of true and false, for each run that is tied with the best."""
     if TIED not in shown.column_names:
@@ -55,8 +76,44 @@ def legend_of_leaderboard(paper: pa.Table, replicates: int) -> list[str]:
     """What the mark means, where one stands in the table."""
     if TIED not in paper.column_names or "=" not in paper[TIED].to_pylist():
         return []
-    said = "not separable from the best: the 95 % interval of the difference holds 0"
-    return [f"= {said} (paired cluster bootstrap, {replicates} replicates)"]
+    return [f"= {NOT_SEPARABLE} (paired cluster bootstrap, {replicates} replicates)"]
+
+
+def _sides(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    texts = figures([row[side] for row in rows for side in ("baseline", "candidate")])
+    both = zip(texts[::2], texts[1::2], strict=True)
+    return [f"{first or 'none'} → {second or 'none'}" if first or second else "" for first, second in both]
+
+
+def bounds(lows: Sequence[float | None], highs: Sequence[float | None]) -> pa.Array:
+    """Both ends of an interval in one cell."""
+    return pa.array(_between(*_signed([lows, highs])), pa.large_string())
+
+
+def _between(lows: Sequence[str], highs: Sequence[str]) -> list[str]:
+    return [f"{low} to {high}" if low else "" for low, high in zip(lows, highs, strict=True)]
+
+
+def _signed(columns: Sequence[Sequence[float | None]]) -> list[list[str]]:
+    """Columns of one kind of number, all with equally many decimals and a sign."""
+    values = [value for column in columns for value in column]
+    texts = iter(
+        f"+{text}" if value and value > 0 else text for value, text in zip(values, figures(values), strict=True)
+    )
+    return [[next(texts) for _ in column] for column in columns]
+
+
+def _read(row: Mapping[str, Any]) -> str:
+    if row["status"] != "ok":
+        return str(row["status"])
+    if row["ci_low"] is None:
+        return ""
+    word = reading(row)
+    return f"{_SIGNS[word]} {word}"
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else "<0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
 def _marks(m: int, replicates: int) -> list[tuple[str, Any, str]]:

@@ -52,6 +52,10 @@ class Runs(Rows):
         """Without the digests that a run was made from: they fill a screen and are for programs."""
         return self.table.drop_columns(["inputs"])
 
+    def screen(self) -> pa.Table:
+        """What tells runs apart at a glance; which of them are over the same data, `diff` and the data formats say."""
+        return self.table.select(["run_id", "system", "protocols", "tags", "created_at"])
+
 
 class Store:
     """Runs and results in a folder. Reading methods return tables; nothing here changes a sealed run."""

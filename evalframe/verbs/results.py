@@ -43,6 +43,14 @@ class Rows:
         """The columns that people are shown."""
         return self.table
 
+    def screen(self) -> pa.Table:
+        """The columns of a terminal, the most telling first: those shown, unless there is a shorter way to say them."""
+        return self.shown()
+
+    def closing(self) -> list[str]:
+        """Lines that stand below the rows in a terminal."""
+        return self.legend()
+
     def paper(self) -> pa.Table:
         """The columns of a paper's table: those shown, with the marks that `legend` explains."""
         return self.shown()

@@ -1,0 +1,110 @@
+"""How a result looks to people: in a terminal fitted to it and in colour, in a pipe the same text that `repr` gives."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from evalframe.cli import layout
+from evalframe.cli.terminal import BAD, GOOD, SOFT, STRONG, Terminal, role_of
+from evalframe.errors import ExitCode, printable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from evalframe.verbs.results import Rows
+
+_NUMBER = re.compile(r"([<+-]?[\d.]+(e[+-]?\d+)?( to [+-]?[\d.]+(e[+-]?\d+)?)?|[\d-]{10} [\d:]{8}Z?)?")
+"""A number, an interval or a time: never broken, and placed to the right."""
+ENDLESS = 1_000_000
+"""Columns of a pipe, where no line has to end."""
+
+
+def result(found: Rows, terminal: Terminal, code: int | None = None) -> str:
+    """A result as text. code: the exit code it leads to, where that is a verdict: the first line then has a mark."""
+    if terminal.width is None and not terminal.colours:
+        return (
+            repr(found) if len(found.table) or not found.headlines() else "\n".join(map(printable, found.headlines()))
+        )
+    drawn = terminal.width is not None
+    lines = [*_heads(found.headlines(), terminal, code)]
+    if len(found.table):
+        closing = [terminal.paint(line, SOFT) for said in found.closing() for line in _wrapped(said, terminal)]
+        lines += [""] * (drawn and bool(lines))
+        lines += _table(found.screen() if drawn else found.shown(), terminal)
+        lines += ["", *closing] if drawn and closing else []
+    elif not lines:
+        lines = ["no rows"]
+    return "\n".join(lines)
+
+
+def rows(table: pa.Table, terminal: Terminal, headlines: Sequence[str] = ()) -> str:
+    """A table that has no result around it."""
+    from evalframe.verbs import drawing
+
+    if terminal.width is None and not terminal.colours:
+        return "\n".join([*map(printable, headlines), drawing.table(table)])
+    return "\n".join([*_heads(headlines, terminal, None), *_table(table, terminal)])
+
+
+def prose(text: str, terminal: Terminal) -> str:
+    """Lines of text broken at words, what goes on of them placed below where its last column began."""
+    return "\n".join(line for given in text.splitlines() for line in _wrapped(given, terminal))
+
+
+def _heads(headlines: Sequence[str], terminal: Terminal, code: int | None) -> Iterator[str]:
+    for number, line in enumerate(headlines):
+        mark, role = ("", STRONG) if number == 0 else ("", _role_in(line))
+        if number == 0 and code is not None:
+            mark = {ExitCode.OK: "✓ ", ExitCode.NOT_COMPARABLE: "≠ "}.get(ExitCode(code), "✗ ")
+            role = GOOD if code == ExitCode.OK else BAD
+        for part in _wrapped(f"{mark}{printable(line)}", terminal):
+            yield terminal.paint(part, role)
+
+
+def _role_in(line: str) -> str | None:
+    """A line that warns is in the colour of what is bad; the word in it is what warns."""
+    return BAD if any(word in line for word in ("FAILED", "TAINTED")) else None
+
+
+def _table(table: pa.Table, terminal: Terminal) -> Iterator[str]:
+    width = terminal.width or ENDLESS
+    fitted = layout.fitted(_columns(table), width)
+
+    def paint(text: str, value: str) -> str:
+        return terminal.paint(text, role_of(value))
+
+    yield from layout.lines(fitted, width, paint)
+    if fitted.same:
+        yield terminal.paint("in every row:", SOFT)
+        yield from layout.named(fitted.same, width, paint)
+
+
+def _columns(table: pa.Table) -> list[layout.Column]:
+    from evalframe.verbs import drawing
+
+    made = []
+    for place, field in enumerate(table.schema):
+        cells = tuple(drawing.figures(table[place].to_pylist()))
+        number = drawing.is_number(field.type) or all(map(_NUMBER.fullmatch, cells))
+        made.append(layout.Column(printable(field.name), cells, number))
+    return made
+
+
+def _wrapped(line: str, terminal: Terminal) -> list[str]:
+    """One line on as many as it needs. What goes on stands below the last column of it, if there is room."""
+    if terminal.width is None or layout.wide(line) <= terminal.width:
+        return [line]
+    body = line.lstrip()
+    start = len(line) - len(body)
+    gap = body.rstrip().rfind("  ")
+    hang = start + gap + 2 if 0 <= gap <= terminal.width // 2 else start + 2
+    return textwrap.wrap(
+        line,
+        terminal.width,
+        subsequent_indent=" " * min(hang, terminal.width // 2),
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    ) or [line]
