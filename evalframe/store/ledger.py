@@ -32,7 +32,7 @@ class Ledger:
         for shard in shards or ():
             prefix = f"{kind}/{shard}/"
             found += [prefix + name for name in self.files.names(f"{base}/{shard}") if name[-5:] == ".json"]
-        if not found and self.files.stat(layout.SEALS) is None:
+        if not found and not self.files.is_store():
             raise StoreError(
                 "the store is gone",
                 expected="the folder that was opened",

@@ -118,7 +118,7 @@ class RemoteFiles:
 
     def is_store(self) -> bool:
         """Whether a store lies here."""
-        return self.stat(SEALS) is not None
+        return self.stat(f"{SEALS}/lock") is not None or self.stat(SEALS) is not None
 
     def missing(self) -> StoreError:
         """The error for a place where there should be a store: what is there, or that the bucket is not."""
