@@ -22,8 +22,8 @@ FORMULA = r"^('*[=+\-@\t\r\n＝＋－＠])"
 
 
 @dataclass(frozen=True)
-class _Folder(ABC):
-    """One file per table. A folder that no export wrote is never replaced."""
+class Folder(ABC):
+    """A folder of files and a manifest. One that no export wrote is never replaced."""
 
     path: Path
     kind: ClassVar[str]
@@ -33,9 +33,6 @@ class _Folder(ABC):
     def shown(self) -> str:
         """How `--to` names it."""
         return f"{self.kind}:{self.path}"
-
-    @abstractmethod
-    def _write(self, table: pa.Table, path: Path, descriptions: dict[str, str]) -> None: ...
 
     def write(self, star: Star, *, force: bool) -> Outcome:
         """Write beside, then rename."""
@@ -61,6 +58,21 @@ class _Folder(ABC):
         return {**star.info(), "format": self.kind, "tables": rows, **note}
 
     def _fill(self, folder: Path, star: Star, manifest: dict[str, object]) -> None:
+        self._write_files(folder, star)
+        staging.put(folder / MANIFEST, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
+
+    @abstractmethod
+    def _write_files(self, folder: Path, star: Star) -> None:
+        """Everything but the manifest."""
+
+
+class _Tables(Folder):
+    """One file per table."""
+
+    @abstractmethod
+    def _write(self, table: pa.Table, path: Path, descriptions: dict[str, str]) -> None: ...
+
+    def _write_files(self, folder: Path, star: Star) -> None:
         columns = star.tables["data_dictionary"].to_pylist()
         for name, table in star.tables.items():
             said = {row["column_name"]: row["description"] for row in columns if row["table_name"] == name}
@@ -68,10 +80,9 @@ class _Folder(ABC):
             self._write(table, folder / f"{name}.{self.kind}", said)
         views = "\n".join(f"-- {said}\nCREATE VIEW {name} AS{query};\n" for name, (said, query) in VIEWS.items())
         staging.put(folder / "recomputed.sql", views.encode())
-        staging.put(folder / MANIFEST, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
 
 
-class Parquet(_Folder):
+class Parquet(_Tables):
     """Parquet files, each column with its meaning in the field's metadata."""
 
     kind = "parquet"
@@ -86,7 +97,7 @@ class Parquet(_Folder):
         pq.write_table(table.cast(pa.schema(described)), path, compression="zstd")
 
 
-class Csv(_Folder):
+class Csv(_Tables):
     """CSV files that a spreadsheet may open: no cell is a formula."""
 
     kind = "csv"

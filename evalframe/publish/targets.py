@@ -13,7 +13,7 @@ from evalframe.errors import StoreConflict, UsageError
 from evalframe.publish.star import Star
 
 Outcome = Literal["written", "unchanged"]
-EXPECTED = "FILE.duckdb, parquet:DIR, csv:DIR or postgresql://USER@HOST/DATABASE"
+EXPECTED = "FILE.duckdb, parquet:DIR, csv:DIR, eee:DIR or postgresql://USER@HOST/DATABASE"
 
 
 class Target(Protocol):
@@ -34,6 +34,10 @@ def target(text: str) -> Target:
         from evalframe.publish.postgresql import Postgresql
 
         return Postgresql(text)
+    if sign and place and kind == "eee":
+        from evalframe.publish.every_eval_ever import EveryEvalEver
+
+        return EveryEvalEver(Path(place))
     if sign and place and kind in ("parquet", "csv"):
         from evalframe.publish.folders import Csv, Parquet
 

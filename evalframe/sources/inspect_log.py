@@ -1,0 +1,209 @@
+"""Inspect evaluation logs (`.json`, and `.eval`, a ZIP of the same documents) -> marked answers and published values.
+
+A log says how each sample was scored and nothing of how sure the model was, so that marks are all that is taken. A
+score that is neither right nor wrong is refused: what part of it would be right is not ours to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from evalframe.errors import UsageError
+from evalframe.identity import sha256_text
+from evalframe.sources.documents import Limits, Part, read_document, spelled
+from evalframe.sources.json_archive import JsonArchive, open_archive
+from evalframe.sources.marks import ERROR_LENGTH, Mark
+from evalframe.sources.recorded import Published, Result
+
+FORMAT = "inspect"
+KNOWN = ("eval", "plan")
+"""Keys by which a document is known to be one of these."""
+
+SUFFIX = ".eval"
+ACCURACY, MEAN = "accuracy", "mean"
+
+_HEADER = "header.json"
+_SAMPLES = "samples/"
+_MARKS: Mapping[object, bool] = {
+    "C": True, "I": False, "N": False, "yes": True, "true": True, "no": False, "false": False, "1": True, "0": False,
+    1: True, 0: False,
+}  # fmt: skip
+"""What the tool's own accuracy counts as 1 and as 0; N is no answer. True and False are 1 and 0."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """One log. scorer: whose scores the marks are, null where no sample was kept. invalidated: by its owner."""
+
+    path: Path
+    published: Published
+    marks: Sequence[Mark]
+    scorer: str | None
+    invalidated: bool
+    accuracy: float | None
+    reducer: str | None
+
+
+def read_log(path: Path, scorer: str | None = None, limits: Limits | None = None) -> Log:
+    """A log of an evaluation that ran to its end.
+
+    scorer: whose scores are meant, where samples have several. Raises InputError (unreadable, damaged), UsageError (the
+    scorer has to be named) or ContractError (unfinished, or a score that is neither right nor wrong).
+    """
+    if path.suffix == SUFFIX:
+        with open_archive(path, limits) as archive:
+            return _Reader(archive.read(_HEADER), archive.sha256, path, scorer).read(_members(archive))
+    document, digest = read_document(path, limits)
+    return log_of(document, path, digest, scorer)
+
+
+def log_of(document: Any, path: Path, sha256: str, scorer: str | None = None) -> Log:
+    """`read_log` for a `.json` log that is in memory already."""
+    reader = _Reader(document, sha256, path, scorer)
+    return reader.read(part.value for part in reader.whole.at("samples").parts())
+
+
+def _members(archive: JsonArchive) -> Iterator[Any]:
+    for name in archive.names:
+        if name.startswith(_SAMPLES) and name.endswith(".json"):
+            yield archive.read(name)
+
+
+class _Reader:
+    """Takes one log apart."""
+
+    def __init__(self, head: Any, sha256: str, path: Path, scorer: str | None) -> None:
+        hint = "inspect eval-retry LOG  # and import the finished log"
+        self.whole = Part(head, "", str(path), hint)
+        self.path, self.sha256, self.scorer = path, sha256, scorer
+        self.task = self.whole.at("eval").at("task").name()
+        self.scored = False
+        self.others: set[str] = set()
+
+    def read(self, samples: Iterable[Any]) -> Log:
+        status = self.whole.at("status")
+        if status.name() != "success":
+            status.refuse("success", what="the log is of an evaluation that did not run to its end")
+        marks = [self.mark(value, place) for place, value in enumerate(samples)]
+        if self.others and not self.scored:
+            self.refuse_scorer(self.others, self.scorer)
+        wanted = self.whole.at("results").at("completed_samples")
+        if marks and wanted.count() not in (None, len(marks)):
+            wanted.refuse(f"{len(marks)}, as many as there are samples", what="the log is not whole")
+        accuracy, reducer = self.accuracy()
+        return Log(
+            self.path,
+            self.published(),
+            marks,
+            self.scorer if marks else None,
+            bool(self.whole.at("invalidated").truth()),
+            accuracy,
+            reducer,
+        )
+
+    def mark(self, value: Any, place: int) -> Mark:
+        """How one sample was scored by the one scorer."""
+        sample = Part(value, f"samples[{place}]", str(self.path), self.whole.hint)
+        scores = sample.at("scores")
+        if self.scorer is None and scores.fields():
+            if len(scores.fields()) > 1:
+                self.refuse_scorer(scores.fields(), None)
+            self.scorer = next(iter(scores.fields()))
+        self.scored |= self.scorer in scores.fields()
+        self.others.update(scores.fields())
+        target = sample.at("target").value
+        score = scores.at(self.scorer or "").at("value")
+        correct = self.correct(score)
+        return Mark(
+            sample.at("id").identifier(),
+            sample.at("epoch").count() or 1,
+            self.task,
+            None if target is None else sha256_text(spelled(target)),
+            correct,
+            self.error(sample) if correct is None else None,
+        )
+
+    def correct(self, score: Part) -> bool | None:
+        """Right, wrong, or not scored (null, NaN)."""
+        value = score.value
+        if value is None or value != value:
+            return None
+        mark = value if isinstance(value, str | int | float) else object()
+        known = _MARKS.get(mark, _MARKS.get(mark.lower()) if isinstance(mark, str) else None)
+        if known is None:
+            score.refuse("C, I, N, or 1 and 0: right or wrong", what="a score is neither right nor wrong")
+        return known
+
+    def error(self, sample: Part) -> str | None:
+        """Why the sample has no score, where it says so."""
+        error = sample.at("error")
+        if error.value is None:
+            return None
+        return (error.at("message").text() or "an error without a message")[:ERROR_LENGTH]
+
+    def refuse_scorer(self, names: Iterable[str], found: str | None) -> NoReturn:
+        known = sorted(names)
+        raise UsageError(
+            "whose scores are meant has to be named",
+            expected="--scorer " + " or ".join(known),
+            found=found or "nothing, and several scorers",
+            where=str(self.path),
+            hint=f"--scorer {known[0]}",
+        )
+
+    def accuracy(self) -> tuple[float | None, str | None]:
+        """The accuracy that the log gives for the scorer, and how it reduced several attempts to one."""
+        for score in self.whole.at("results").at("scores").parts():
+            if score.at("name").text() == self.scorer:
+                return _value(score.at("metrics").at(ACCURACY)), score.at("reducer").text()
+        return None, None
+
+    def published(self) -> Published:
+        about = self.whole.at("eval")
+        tags = {
+            "model": about.at("model").text(),
+            "task": self.task,
+            "dataset": about.at("dataset").at("name").text(),
+        }
+        results = [r for s in self.whole.at("results").at("scores").parts() for r in _results(s, self.task)]
+        head = {
+            "eval_id": about.at("eval_id").text(),
+            "created": about.at("created").text(),
+            "packages": about.at("packages").value,
+            "task_version": about.at("task_version").value,
+            "invalidated": self.whole.at("invalidated").truth(),
+        }
+        return Published(
+            self.path.name,
+            self.sha256,
+            FORMAT,
+            results,
+            tags={name: value for name, value in tags.items() if value is not None},
+            head={name: value for name, value in head.items() if value is not None},
+        )
+
+
+def _results(score: Part, task: str) -> Iterator[Result]:
+    """One per metric, named scorer/metric, with the reducer where one is named."""
+    name, reducer = score.at("name").name(), score.at("reducer").text()
+    metrics = score.at("metrics")
+    spread = _value(metrics.at("stderr")) if "stderr" in metrics.fields() else None
+    for metric in metrics.fields():
+        yield Result(
+            metric=f"{name}/{metric}" if reducer is None else f"{name}[{reducer}]/{metric}",
+            stratum="all",
+            value=_value(metrics.at(metric)),
+            details=spelled({**score.fields(), "metrics": {metric: metrics.at(metric).value}}),
+            evaluation=task,
+            standard_error=spread if metric in (ACCURACY, MEAN) else None,
+            n_samples=score.at("scored_samples").count(),
+        )
+
+
+def _value(metric: Part) -> float | None:
+    """A finite number; NaN is none."""
+    value = metric.at("value")
+    return None if value.value != value.value else value.number()
