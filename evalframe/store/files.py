@@ -125,6 +125,8 @@ class Sink:
 class LocalFiles:
     """Files below a local folder. Locks end with the process that holds them; a rename gives a file its name."""
 
+    keeps_folders = True
+
     def __init__(self, root: Path, *, durable: bool = True) -> None:
         self.root = root
         self.durable = durable

@@ -43,6 +43,10 @@ class Place(Protocol):
     def root(self) -> Path | str:
         """The store's folder or URI."""
 
+    @property
+    def keeps_folders(self) -> bool:
+        """Whether a folder stays when its last file goes."""
+
     def shown(self, path: str) -> Path | str:
         """A path of the store as messages name it."""
 

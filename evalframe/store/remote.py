@@ -46,12 +46,14 @@ def connect(uri: str) -> RemoteFiles:
     with reported("connecting", shown):
         try:
             filesystem, base = _from_uri(uri)
+            if not base.strip("/"):
+                raise ValueError("no bucket")
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
             raise UsageError(
                 "the URI of the store is not one that can be used",
                 expected="such as s3://bucket/results?region=eu-central-1, gs://bucket/results, "
                 "abfs://container@account.dfs.core.windows.net/results",
-                found="a URI that pyarrow.fs refuses",
+                found="a URI without a bucket, or one that pyarrow.fs refuses",
                 where=shown,
                 hint="--store s3://bucket/results",
             ) from None
@@ -69,6 +71,8 @@ def _from_uri(uri: str) -> tuple[FileSystem, str]:
 
 class RemoteFiles:
     """Files below `base` of a file system. root: its URI as it is printed."""
+
+    keeps_folders = False
 
     def __init__(self, filesystem: FileSystem, base: str, root: str, cache: Cache | None = None) -> None:
         self.root = root

@@ -290,6 +290,8 @@ class Store:
         return {table: reading.files(snapshot, table, kinds[table]) for table in kinds}
 
     def _kinds(self, table: str) -> set[str]:
+        if not self._files.keeps_folders:  # a table whose files are missing looks as if it had never had any
+            return set(COMPACTED)
         return layout.kinds_in(self._files.names(table))
 
     def _snapshot(self, runs: Collection[str] | None = None, kinds: Collection[str] = ()) -> Snapshot:
