@@ -72,9 +72,9 @@ def put(text: str) -> None:
     sys.stdout.write(Terminal.of().spelled(text if text.endswith("\n") else text + "\n"))
 
 
-def put_prose(text: str) -> None:
-    """Text for people, broken at words where a terminal ends."""
-    put(screen.prose(text, Terminal.of()))
+def put_parts(parts: Sequence[str | pa.Table]) -> None:
+    """Text and tables for people; text is broken at words where a terminal ends."""
+    put(screen.parts(parts, Terminal.of()))
 
 
 def put_rows(found: Rows, code: int | None = None) -> None:

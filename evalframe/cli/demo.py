@@ -7,7 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import put
+from evalframe.cli.common import put, put_rows
+from evalframe.cli.terminal import SOFT, STRONG, Terminal
 
 NEXT = """What to try next:
   evalframe explain worst_class_f1
@@ -26,7 +27,9 @@ def demo(
     """
     from evalframe.verbs.demo import demo as steps
 
+    terminal = Terminal.of()
     for step in steps(folder):
-        ending = f"\n(exit code {step.exit_code})" if step.exit_code else ""
-        put(f"# {step.title}\n$ {step.command}\n{step.output}{ending}\n\n")
+        put(f"{terminal.paint(f'# {step.title}', SOFT)}\n{terminal.paint(f'$ {step.command}', STRONG)}")
+        put_rows(step.result, step.exit_code)
+        put(f"(exit code {step.exit_code})\n\n" if step.exit_code else "\n")
     put(NEXT.format(store=folder / "store"))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import JsonOption, RelationsOption, SetOption, pairs, put_prose, show_json
+from evalframe.cli.common import JsonOption, RelationsOption, SetOption, pairs, put_parts, show_json
 
 
 def explain(
@@ -49,4 +49,4 @@ def explain(
     if json:
         show_json(answer.body, "explain")
     else:
-        put_prose(answer.text)
+        put_parts(answer.parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -49,9 +48,23 @@ def rows(table: pa.Table, terminal: Terminal, headlines: Sequence[str] = ()) -> 
     return "\n".join([*_heads(headlines, terminal, None), *_table(table, terminal)])
 
 
+def parts(given: Sequence[str | pa.Table], terminal: Terminal) -> str:
+    """Text and tables, one below the other; text for programs stays as it is."""
+    from evalframe.verbs.explanations import Verbatim
+
+    return "\n".join(
+        rows(part, terminal)
+        if not isinstance(part, str)
+        else part
+        if isinstance(part, Verbatim)
+        else prose(part, terminal)
+        for part in given
+    )
+
+
 def prose(text: str, terminal: Terminal) -> str:
-    """Lines of text broken at words, what goes on of them placed below where its last column began."""
-    return "\n".join(line for given in text.splitlines() for line in _wrapped(given, terminal))
+    """Lines of text broken at words."""
+    return "\n".join(part for line in text.split("\n") for part in _wrapped(line, terminal))
 
 
 def _heads(headlines: Sequence[str], terminal: Terminal, code: int | None) -> Iterator[str]:
@@ -94,17 +107,6 @@ def _columns(table: pa.Table) -> list[layout.Column]:
 
 
 def _wrapped(line: str, terminal: Terminal) -> list[str]:
-    """One line on as many as it needs. What goes on stands below the last column of it, if there is room."""
-    if terminal.width is None or layout.wide(line) <= terminal.width:
-        return [line]
-    body = line.lstrip()
-    start = len(line) - len(body)
-    gap = body.rstrip().rfind("  ")
-    hang = start + gap + 2 if 0 <= gap <= terminal.width // 2 else start + 2
-    return textwrap.wrap(
-        line,
-        terminal.width,
-        subsequent_indent=" " * min(hang, terminal.width // 2),
-        break_on_hyphens=False,
-        drop_whitespace=True,
-    ) or [line]
+    from evalframe.verbs import drawing
+
+    return drawing.wrapped(line, terminal.width or ENDLESS)

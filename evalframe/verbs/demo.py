@@ -9,9 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalframe.verbs import demo_data, drawing
+from evalframe.verbs import demo_data
 from evalframe.verbs.opened import Store, open_store
 from evalframe.verbs.outputs import write_bytes
+from evalframe.verbs.results import Rows
 
 _WINDOWS = {"cnn": (0.74, 1), "gru": (0.79, 2), "gru-wide": (0.80, 3)}
 _QUESTIONS = {"kev-base": (0.3, 4), "kev-tuned": (0.45, 5)}
@@ -23,12 +24,12 @@ _QUERY = (
 
 @dataclass(frozen=True)
 class Step:
-    """One command of the tour: what it shows, how it is typed, what it printed and its exit code."""
+    """One command of the tour: what it shows, how it is typed, what it found, its exit code where that is a verdict."""
 
     title: str
     command: str
-    output: str
-    exit_code: int = 0
+    result: Rows
+    exit_code: int | None = None
 
 
 def demo(folder: Path) -> Iterator[Step]:
@@ -40,7 +41,7 @@ def demo(folder: Path) -> Iterator[Step]:
     yield Step(
         "Which run is best, and which cannot be told from it?",
         f"evalframe leaderboard {named} --protocol wisp-har --metric macro_f1",
-        repr(store.leaderboard(protocol="wisp-har", metric="macro_f1")),
+        store.leaderboard(protocol="wisp-har", metric="macro_f1"),
     )
     yield _compared(
         store, named, "Is gru-wide better than cnn? Participants are resampled, not windows.", "cnn", "gru-wide"
@@ -48,7 +49,7 @@ def demo(folder: Path) -> Iterator[Step]:
     yield _compared(
         store, named, "The same predictions under another policy answer another question.", "gru", "gru-excluding"
     )
-    yield Step("Ask anything in SQL.", f'evalframe sql "{_QUERY}" {named}', drawing.table(store.sql(_QUERY).table))
+    yield Step("Ask anything in SQL.", f'evalframe sql "{_QUERY}" {named}', store.sql(_QUERY))
 
 
 def _scored(data: Path, store: Path) -> Iterator[Step]:
@@ -65,7 +66,7 @@ def _scored(data: Path, store: Path) -> Iterator[Step]:
         return Step(
             "Score saved predictions of activity windows.",
             f"evalframe wisp score --predictions {path} --output {run}.json --store {store} --run-id {run}{more}",
-            repr(scored),
+            scored,
         )
 
     steps = [windows(run, run, {}) for run in _WINDOWS]
@@ -78,7 +79,7 @@ def _scored(data: Path, store: Path) -> Iterator[Step]:
     yield Step(
         "Score a model's answers to multiple-choice questions.",
         f"evalframe kev score --rows {path} --output {run}.json --store {store} --run-id {run}",
-        drawing.table(_headline(scored.table)),
+        Rows(_headline(scored.table)),
     )
 
 
@@ -91,4 +92,4 @@ def _headline(values: pa.Table) -> pa.Table:
 def _compared(store: Store, named: str, title: str, baseline: str, candidate: str) -> Step:
     found = store.compare(baseline, candidate)
     command = f"evalframe compare {named} --baseline {baseline} --candidate {candidate}"
-    return Step(title, command, repr(found), found.exit_code)
+    return Step(title, command, found, found.exit_code)

@@ -8,6 +8,7 @@ import decimal
 import io
 from collections.abc import Sequence
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +41,16 @@ def figures(values: Sequence[Any]) -> list[str]:
         return [f"{value:.4g}" if isinstance(value, float) else text for value, text in zip(values, texts, strict=True)]
     decimals = 5 - len(str(int(max(sizes))))
     return [f"{v:.{decimals}f}" if isinstance(v, float) else text for v, text in zip(values, texts, strict=True)]
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """One line on as many of `width` as it needs: what goes on stands below its last column, or below its beginning."""
+    if len(line) <= width:
+        return [line]
+    body = line.lstrip()
+    start, gap = len(line) - len(body), body.rstrip().rfind("  ")
+    hang = start + gap + 2 if 0 <= gap <= width // 2 else start or 2
+    return wrap(line, width, subsequent_indent=" " * min(hang, width // 2), break_on_hyphens=False) or [line]
 
 
 def table(data: pa.Table) -> str:

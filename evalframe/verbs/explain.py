@@ -82,7 +82,7 @@ def _checked(known: Catalogue, name: str, told: Explanation) -> Explanation:
         "  none: a .yaml beside it would show what it does"
     ]
     body = {**told.body, "cases": [{"file": case.path.name, "shows": case.shows} for case in held]}
-    return Explanation("\n".join([told.text, "", "cases that hold:", *shown]), body)
+    return Explanation((*told.parts, "\n".join(["", "cases that hold:", *shown])), body)
 
 
 def _steps(
@@ -104,14 +104,15 @@ def _steps(
         )
     if name not in known.relations:
         raise _unknown(name, known)
-    shown, steps = [], []
+    shown: list[str | pa.Table] = []
+    steps = []
     unknown = set(where)
     opened = store if isinstance(store, Store) else Store.open(store)
     for step, whole in _evaluated(known, name, opened, run, settings):
         unknown -= set(whole.column_names)
         rows = _rows_of(whole, where)
         relation = known.relations[step]
-        shown += [f"{relation.layer} {step}: {len(rows)} rows", drawing.table(rows.slice(0, limit)), ""]
+        shown += [f"{relation.layer} {step}: {len(rows)} rows", rows.slice(0, limit), ""]
         steps.append(
             {"relation": step, "layer": relation.layer, "n_rows": len(rows), "rows": drawing.rows(rows.slice(0, limit))}
         )
@@ -123,7 +124,7 @@ def _steps(
             where="--where",
             hint=f"evalframe explain {name} --steps --store {opened.path} --run {run}",
         )
-    return Explanation("\n".join(shown), {"kind": "steps", "name": name, "run_id": run, "steps": steps})
+    return Explanation(tuple(shown), {"kind": "steps", "name": name, "run_id": run, "steps": steps})
 
 
 def _rows_of(table: pa.Table, where: Mapping[str, str]) -> pa.Table:
@@ -151,7 +152,8 @@ def _evaluated(
 def _joined(parts: list[Explanation]) -> Explanation:
     if len(parts) == 1:
         return parts[0]
-    return Explanation("\n\n".join(p.text for p in parts), {"kind": "protocols", "protocols": [p.body for p in parts]})
+    texts = tuple(part for explained in parts for part in (*explained.parts, ""))[:-1]
+    return Explanation(texts, {"kind": "protocols", "protocols": [p.body for p in parts]})
 
 
 def _unknown(name: str, known: Catalogue) -> UnknownName:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from evalframe.engines.dialects import rendered
 from evalframe.relations import Catalogue, plan
-from evalframe.verbs.explanations import Explanation
+from evalframe.verbs.explanations import Explanation, Verbatim
 from evalframe.verbs.sql import default_parameters
 
 
@@ -23,4 +23,4 @@ def in_dialect(known: Catalogue, name: str, dialect: str, settings: Mapping[str,
     reads = f"-- reads: {', '.join(whole.sources) or 'nothing'}"
     text = "\n\n".join([reads, *(f"{sql};" for sql in views.values())])
     body = {"kind": "dialect", "name": name, "dialect": dialect, "reads": list(whole.sources), "views": dict(views)}
-    return Explanation(text, body)
+    return Explanation((Verbatim(text),), body)

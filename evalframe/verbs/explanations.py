@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import pyarrow as pa
@@ -19,16 +19,34 @@ from evalframe.relations.explain import Link, explanation
 from evalframe.verbs import drawing
 from evalframe.verbs.outputs import write_bytes
 
+WIDTH = 110
+"""Columns of text where no terminal says how many there are."""
+
+
+class Verbatim(str):
+    """Text that a program reads, SQL or CSV: its lines are never broken."""
+
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """The same explanation as text for people and as JSON values for programs."""
+    """The same explanation as text and tables for people, and as JSON values for programs."""
 
-    text: str
+    parts: tuple[str | pa.Table, ...]
     body: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """All of it as text."""
+        return "\n".join(_prose(part) if isinstance(part, str) else drawing.table(part) for part in self.parts)
 
     def __repr__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            f"<pre style='white-space: pre-wrap'>{escape(part)}</pre>" if isinstance(part, str) else drawing.html(part)
+            for part in self.parts
+        )
 
 
 def of_relation(known: Catalogue, name: str, settings: Mapping[str, str]) -> Explanation:
@@ -83,7 +101,7 @@ def of_relation(known: Catalogue, name: str, settings: Mapping[str, str]) -> Exp
         "fingerprints": fingerprints,
         "sql": relation.body,
     }
-    return Explanation("\n".join(text), body)
+    return Explanation(("\n".join(text),), body)
 
 
 def _link(link: Link) -> dict[str, Any]:
@@ -150,7 +168,7 @@ def of_protocol(known: Catalogue, one: Protocol, given: Mapping[str, str]) -> Ex
         "primary": list(one.primary),
         "stored": list(one.stored),
     }
-    return Explanation("\n".join(text), body)
+    return Explanation(("\n".join(text),), body)
 
 
 def of_table(table: Contract, target: Path | None = None) -> Explanation:
@@ -169,13 +187,15 @@ def of_table(table: Contract, target: Path | None = None) -> Explanation:
     )
     text = [f"{table.name} (table, contract version {table.version})", *_paragraph(table.description)]
     text += _paragraph(table.limitations) if table.limitations else []
-    text += ["", drawing.table(columns), "", "(* key)", *told["rules"]]
+    above, text = text, ["", "(* key)", *told["rules"]]
     text += ["", "three rows that keep the contract, as CSV:"]
-    text += [table_bytes(example(table), ".csv").decode().rstrip("\n")]
+    rows = Verbatim(table_bytes(example(table), ".csv").decode().rstrip("\n"))
+    written = []
     if target is not None:
         _write_example(table, target)
-        text += ["", f"written to {target}"]
-    return Explanation("\n".join(text), {"kind": "table", "ddl": table.ddl(), **told})
+        written = [f"\nwritten to {target}"]
+    parts = ("\n".join([*above, ""]), columns, "\n".join(text), rows, *written)
+    return Explanation(parts, {"kind": "table", "ddl": table.ddl(), **told})
 
 
 def _write_example(table: Contract, target: Path) -> None:
@@ -198,8 +218,14 @@ def _own(one: Protocol, settings: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in settings.items() if name in names}
 
 
+def _prose(text: str) -> str:
+    if isinstance(text, Verbatim):
+        return text
+    return "\n".join(part for line in text.split("\n") for part in drawing.wrapped(line, WIDTH))
+
+
 def _paragraph(text: str, indent: str = "  ") -> list[str]:
-    return wrap(" ".join(text.split()), 110, initial_indent=indent, subsequent_indent=indent)
+    return [indent + " ".join(text.split())]
 
 
 def _where(path: Path) -> str:
