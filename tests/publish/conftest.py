@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +57,24 @@ def postgresql() -> Iterator[str]:
         pytest.skip("initdb is not installed")
     with server(binaries) as uri:
         yield uri
+
+
+@pytest.fixture(scope="session")
+def playwright(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of playwright-core: EVALFRAME_PLAYWRIGHT, or installed here."""
+    if named := os.environ.get("EVALFRAME_PLAYWRIGHT"):
+        return named
+    folder = tmp_path_factory.mktemp("playwright")
+    subprocess.run(["npm", "install", "--silent", "playwright-core"], cwd=folder, check=True)
+    return str(folder / "node_modules" / "playwright-core")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser's program."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert found, "install Debian's package chromium"
+    return found
 
 
 def _wisp(folder: Path, store: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -190,25 +189,15 @@ def written(store: Store, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     return path, store.report(path, replicates=100)
 
 
-@pytest.fixture(scope="module")
-def playwright(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The folder of playwright-core: EVALFRAME_PLAYWRIGHT, or installed here."""
-    if named := os.environ.get("EVALFRAME_PLAYWRIGHT"):
-        return named
-    folder = tmp_path_factory.mktemp("playwright")
-    subprocess.run(["npm", "install", "--silent", "playwright-core"], cwd=folder, check=True)
-    return str(folder / "node_modules" / "playwright-core")
-
-
 @pytest.fixture(scope="module", params=[(1400, "light"), (390, "dark"), (1400, "dark"), (390, "light")], ids=str)
-def seen(request: pytest.FixtureRequest, written: tuple[Path, Report], playwright: str) -> dict[str, Any]:
+def seen(
+    request: pytest.FixtureRequest, written: tuple[Path, Report], playwright: str, chromium: str
+) -> dict[str, Any]:
     width, scheme = request.param
-    browser = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert browser, "install Debian's package chromium"
     folder = Path(os.environ.get("EVALFRAME_SCREENSHOTS", written[0].parent))
     shot = folder / f"report-{width}-{scheme}.png"
     look = Path(__file__).with_name("look.mjs")
-    command = ["node", str(look), playwright, browser, str(written[0]), str(width), scheme, str(shot)]
+    command = ["node", str(look), playwright, chromium, str(written[0]), str(width), scheme, str(shot)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
