@@ -21,8 +21,10 @@ COMMANDS: dict[str, str] = {
     "runs": "runs:runs",
     "sql": "sql:sql",
     "rescore": "rescore:rescore",
+    "import": "import_files:import_",
     "export": "export:export",
     "report": "report:report",
+    "completion": "completion:completion",
 }
 """Name -> module of this folder and function in it."""
 

@@ -19,6 +19,7 @@ from evalframe.identity import canonical_json
 from evalframe.publish.folders import Folder
 from evalframe.publish.star import Star
 from evalframe.sources.every_eval_ever import (
+    CLAIMED,
     COUNTS,
     FINGERPRINT,
     OURS,
@@ -41,7 +42,7 @@ RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 _SET = ("run_id", "protocol", "protocol_fingerprint", "origin", "claimed_protocol", "source_digest")
 """What the rows of one record have in common."""
 
-_IDENTITY = ("metric_fingerprint", "data_digest", "origin", "source_digest")
+_IDENTITY = ("metric_fingerprint", "origin", "source_digest")
 _NO_SCALE = ("count", UNKNOWN_UNIT)
 _Row = Mapping[str, Any]
 
@@ -104,7 +105,7 @@ def _record(run: _Row, rows: Sequence[_Row], metrics: Mapping[str, _Row]) -> dic
         SYSTEM: run.get("system"),
         PROTOCOL: first["protocol"],
         FINGERPRINT: first["protocol_fingerprint"],
-        f"{OURS}claimed_protocol": first["claimed_protocol"],
+        CLAIMED: first["claimed_protocol"],
         f"{OURS}dataset_id": run.get("dataset_id"),
         TAGS: canonical_json(tags) if tags else None,
         UNDEFINED: _without_value([row for row in rows if row["status"] != "ok"]),
@@ -145,7 +146,7 @@ def _result(row: _Row, metric: _Row, tags: Mapping[str, str], label: str) -> dic
         "source_data": {
             "dataset_name": tags.get("dataset") or UNKNOWN,
             "source_type": "other",
-            **({"additional_details": {f"{OURS}data_digest": row["data_digest"]}} if row["data_digest"] else {}),
+            "additional_details": _told({f"{OURS}data_digest": row["data_digest"]}),
         },
         "metric_config": {
             **_told({"evaluation_description": metric.get("definition"), "metric_name": metric.get("title")}),
@@ -173,7 +174,8 @@ def _point(row: _Row) -> dict[str, Any]:
 
 
 def _without_value(rows: Sequence[_Row]) -> str | None:
-    names = ("status", "reason", "tainted", "taint_reason", "unit", "better", *QUOTIENT, *COUNTS, *_IDENTITY)
+    said = ("status", "reason", "tainted", "taint_reason", "unit", "better")
+    names = (*said, *QUOTIENT, *COUNTS, *_IDENTITY, "data_digest")
     told = [{**_point(row), **{name: row[name] for name in names if row[name] is not None}} for row in rows]
     return canonical_json(told) if told else None
 
@@ -183,10 +185,13 @@ def _spelled(value: Any) -> str | None:
 
 
 def _told(fields: Mapping[str, str | None]) -> dict[str, str]:
-    return {name: text for name, text in fields.items() if text is not None and text != ""}
+    return {name: text for name, text in fields.items() if text is not None}
 
 
 def _version() -> str:
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    return version("evalframe")
+    try:
+        return version("evalframe")
+    except PackageNotFoundError:  # run from a checkout
+        return UNKNOWN

@@ -26,9 +26,17 @@ VERSIONS = ("0.2.", "0.3.")
 OURS = "evalframe."
 """How names in free fields start that evalframe writes and reads."""
 
-RUN_ID, SYSTEM, PROTOCOL, FINGERPRINT, UNDEFINED, TAGS = (
+RUN_ID, SYSTEM, PROTOCOL, FINGERPRINT, CLAIMED, UNDEFINED, TAGS = (
     f"{OURS}{name}"
-    for name in ("run_id", "system", "protocol", "protocol_fingerprint", "results_without_value", "tags")
+    for name in (
+        "run_id",
+        "system",
+        "protocol",
+        "protocol_fingerprint",
+        "claimed_protocol",
+        "results_without_value",
+        "tags",
+    )
 )
 """In eval_library.additional_details. results_without_value and tags: JSON text."""
 
@@ -56,7 +64,9 @@ def record_of(document: Any, path: Path, sha256: str) -> Published:
     library = record.at("eval_library")
     library.at("name").name(), library.at("version").name()
     free = library.at("additional_details")
-    own = free.at(RUN_ID).text() is not None
+    run_id = free.at(RUN_ID)
+    run_id.text()  # refuses what is no text; a run may have an empty name
+    own = run_id.value is not None
     results = [_result(part, own=own) for part in record.at("evaluation_results").parts()]
     results += _without_value(free.at(UNDEFINED))
     tags = {
@@ -66,13 +76,13 @@ def record_of(document: Any, path: Path, sha256: str) -> Published:
         "evaluator_relationship": record.at("source_metadata").at("evaluator_relationship").name(),
         "evaluation_id": record.at("evaluation_id").name(),
     }
-    said = [free.at(name).text() for name in (PROTOCOL, FINGERPRINT)]
+    said = [free.at(name).text() for name in (PROTOCOL, FINGERPRINT, CLAIMED)]
     return Published(
         path.name,
         sha256,
         FORMAT,
         _told_apart(results, record),
-        run_id=free.at(RUN_ID).text() or tags["evaluation_id"],
+        run_id=run_id.value if own else tags["evaluation_id"],
         system=free.at(SYSTEM).text(),
         claimed_protocol=" ".join(text for text in said if text is not None) or None,
         tags=_own_tags(free.at(TAGS)) if own else {name: value for name, value in tags.items() if value is not None},
@@ -189,7 +199,7 @@ def _without_value(given: Part) -> list[Result]:
 def _own_tags(given: Part) -> dict[str, str]:
     text = given.text()
     tags = Part({} if text is None else _json(given, text), given.place, given.where, given.hint)
-    return {name: tags.at(name).name() for name in tags.fields()}
+    return {name: tags.at(name).text() or "" for name in tags.fields()}
 
 
 def _told_apart(results: Sequence[Result], record: Part) -> list[Result]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalframe.verbs.differing import Differences
     from evalframe.verbs.explanations import Explanation
     from evalframe.verbs.export import Exported
+    from evalframe.verbs.import_files import Imported
     from evalframe.verbs.leaderboard import Leaderboard
     from evalframe.verbs.report import Report
 
@@ -113,10 +114,16 @@ class Store:
         return explain(name, steps=steps, store=self.folder, run=run)
 
     def export(self, to: str, **options: Any) -> Exported:
-        """Write the star schema for BI tools; the options are those of `evalframe.verbs.export.export`."""
+        """Write the star schema for BI tools, or records; the options are those of `evalframe.verbs.export.export`."""
         from evalframe.verbs.export import export
 
         return export(self.folder, to, **options)
+
+    def import_files(self, files: Sequence[Path | str], **options: Any) -> Imported:
+        """Import files of other tools; the options are those of `evalframe.verbs.import_files.import_files`."""
+        from evalframe.verbs.import_files import import_files
+
+        return import_files(files, store=self.folder, **options)
 
     def report(self, output: Path | None = None, **options: Any) -> Report:
         """One page that shows the store; the options are those of `evalframe.verbs.report.report`."""
