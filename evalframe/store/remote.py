@@ -7,6 +7,7 @@ ever write to one name. There are no locks: who wants to be alone says so in a f
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import random
 import secrets
@@ -165,9 +166,11 @@ class RemoteFiles:
         with reported("reading", self.shown(path)):
             try:
                 return b"".join(self._pieces(path))
-            except FileNotFoundError as missing:
-                absent = missing
-        raise absent
+            except OSError as failure:
+                # Its size is asked for before its content: one that goes in between is reported in other words.
+                if not isinstance(failure, FileNotFoundError) and self.stat(path) is not None:
+                    raise
+        raise FileNotFoundError(errno.ENOENT, "no such file", self.shown(path))
 
     def sha256(self, path: str) -> str:
         """64 hex over a file as it is there now."""
