@@ -13,14 +13,14 @@ from evalframe.store.snapshot import Snapshot
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BY_AGE = [("created_at", "ascending"), ("run_id", "ascending")]
-
 
 def run_ids(snapshot: Snapshot) -> list[str]:
     """Ids of the runs, oldest first."""
+    from evalframe.store.tables import oldest_first
+
     if not snapshot.segments(layout.RUNS):
         return [seal.run_id for seal in sorted(run_seals(snapshot), key=lambda seal: (seal.created_at, seal.run_id))]
-    ids: list[str] = snapshot.index(layout.RUNS).sort_by(_BY_AGE).column("run_id").to_pylist()
+    ids: list[str] = oldest_first(snapshot.index(layout.RUNS), "run_id").column("run_id").to_pylist()
     return ids
 
 
@@ -32,16 +32,14 @@ def run_seals(snapshot: Snapshot) -> list[RunSeal]:
 def runs(snapshot: Snapshot) -> pa.Table:
     """Table `runs`, oldest first."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    from evalframe.store.tables import runs_table
+    from evalframe.store.tables import among, oldest_first, runs_table
 
     covered = [snapshot.table(segment, "runs") for segment in snapshot.segments(layout.RUNS)]
     whole = pa.concat_tables([runs_table(run_seals(snapshot)), *covered])
     if snapshot.runs is not None:
-        wanted = pa.array(sorted(snapshot.runs), pa.large_string())
-        whole = whole.filter(pc.is_in(whole.column("run_id"), value_set=wanted))
-    return whole.sort_by(_BY_AGE)
+        whole = among(whole, "run_id", snapshot.runs)
+    return oldest_first(whole, "run_id")
 
 
 def results(snapshot: Snapshot) -> tuple[ResultSeal, ...]:
@@ -52,8 +50,10 @@ def results(snapshot: Snapshot) -> tuple[ResultSeal, ...]:
 
 def scored(snapshot: Snapshot) -> pa.Table:
     """Which run has results under what: run_id, protocol, protocol_fingerprint, created_at; oldest first."""
+    from evalframe.store.tables import oldest_first
+
     index = snapshot.index(layout.RESULTS)
-    return index.select(["run_id", "protocol", "protocol_fingerprint", "created_at"]).sort_by(_BY_AGE)
+    return oldest_first(index.select(["run_id", "protocol", "protocol_fingerprint", "created_at"]), "run_id")
 
 
 def newest_fingerprint(snapshot: Snapshot, protocol: str) -> str:

@@ -10,19 +10,20 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evalframe.contracts import Contract, conform
 from evalframe.errors import ContractError, StoreCorrupt, StoreError
 from evalframe.store import faults
 from evalframe.store.files import Sink, reported
 from evalframe.store.places import Place
 from evalframe.store.refusals import command
 from evalframe.store.seals import SealedFile
+
+if TYPE_CHECKING:
+    from evalframe.contracts import Contract
 
 GROUP_BYTES = 64 << 20
 GROUP_ROWS = range(1 << 14, 1 << 19)
@@ -61,6 +62,8 @@ def encoding(sample: pa.Table) -> Encoding:
 
 
 def _repeats(values: pa.ChunkedArray) -> bool:
+    import pyarrow.compute as pc
+
     present = len(values) - values.null_count
     distinct: int = pc.count_distinct(values).as_py()
     return bool(present >= _REPEATS and _REPEATS * distinct <= present)
@@ -172,6 +175,8 @@ def conformed(contract: Contract, data: Any, ids: Mapping[str, str | None]) -> I
 
     ids: column -> the one text that may stand in it. Null is accepted where the contract lets the column be null.
     """
+    from evalframe.contracts import conform
+
     batches = data if isinstance(data, pa.RecordBatchReader) else [data]
     for batch in batches:
         table = conform(contract, batch)
@@ -182,7 +187,7 @@ def conformed(contract: Contract, data: Any, ids: Mapping[str, str | None]) -> I
 
 
 def _check_id(contract: Contract, values: pa.ChunkedArray, column: str, wanted: str | None) -> None:
-    found = [value for value in pc.unique(values).to_pylist() if value not in (None, wanted)]
+    found = [value for value in values.unique().to_pylist() if value not in (None, wanted)]
     if found:
         raise ContractError(
             f"rows of {contract.name} belong to something else",

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evalframe.contracts import contract
 from evalframe.store import layout, parquet
 from evalframe.store.catalogue import COMPACTED, Part, Segment
 from evalframe.store.snapshot import Snapshot
+from evalframe.store.tables import among, oldest_first
 
 _SHARED_BY = {layout.RUNS: "dataset_id", layout.RESULTS: "protocol_fingerprint"}
 
@@ -34,10 +34,10 @@ def files(
         compacted = _compacted(snapshot, kind, table, wanted)
         rows = snapshot.index(kind, table, compacted.used_up)
         if compacted.seals:
-            rows = rows.filter(pc.invert(pc.is_in(rows.column("seal"), value_set=_texts(compacted.seals))))
+            rows = among(rows, "seal", compacted.seals, wanted=False)
         if wanted is not None:
-            rows = rows.filter(pc.is_in(rows.column("protocol_fingerprint"), value_set=_texts(wanted)))
-        rows = rows.sort_by([("created_at", "ascending"), ("path", "ascending")])
+            rows = among(rows, "protocol_fingerprint", wanted)
+        rows = oldest_first(rows, "path")
         shared_by = _SHARED_BY.get(kind, "run_id")
         found = rows.select(["seal", "path", "size", shared_by]).to_pylist()
         if "run_id" not in columns and shared_by in columns:
@@ -113,7 +113,3 @@ def _at_hand(snapshot: Snapshot, row: Mapping[str, Any]) -> Path:
 
 def _digest(snapshot: Snapshot, seal: str, path: str) -> str:
     return next(file.sha256 for file in snapshot.ledger.load(seal).files if file.path == path)
-
-
-def _texts(values: Collection[str]) -> pa.Array:
-    return pa.array(sorted(values), pa.large_string())

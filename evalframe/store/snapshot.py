@@ -137,18 +137,18 @@ class Snapshot:
         skip: folders of segments to leave out.
         """
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        from evalframe.store.tables import files_index, seals_index
+        from evalframe.store.tables import among, files_index, seals_index
 
         own = self.seals(kind)
         found = [seals_index(own) if table is None else files_index(own, table)]
         for segment in self.segments(kind):
-            if segment.folder not in skip and table is None:
+            if segment.folder in skip:
+                continue
+            if table is None:
                 found.append(self.table(segment, SEALS_INDEX))
-            elif segment.folder not in skip:
-                rows = self.table(segment, FILES_INDEX)
-                found.append(rows.filter(pc.equal(rows.column("table"), table)))
+            else:
+                found.append(among(self.table(segment, FILES_INDEX), "table", [table]))
         rows = pa.concat_tables(found)
         if self.runs is None:
             return rows
@@ -156,8 +156,7 @@ class Snapshot:
             return rows.filter(
                 pa.array([self._is_wanted(name) for name in rows.column("seal").to_pylist()], pa.bool_())
             )
-        wanted = pa.array(sorted(self.runs), pa.large_string())
-        return rows.filter(pc.is_in(rows.column("run_id"), value_set=wanted))
+        return among(rows, "run_id", self.runs)
 
     def _is_wanted(self, record: str) -> bool:
         concerned = self.belongs_to(record)

@@ -1,26 +1,26 @@
-"""Whole processes: `evalframe --help`, `runs` and `sql` on a small store, each beside `python -c "import duckdb"`.
+"""Whole processes on a small store, each beside `python -c "import duckdb"`.
 
     python -m tests.benchmarks.startup [REPEATS=9]
 
-Prints the median seconds of each and its ratio to the import of DuckDB in the same run. All are interleaved.
+Prints the median seconds and processor seconds of each, and their ratios to the import of DuckDB in the same run. All
+are interleaved.
 """
 
 from __future__ import annotations
 
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 
 import evalframe
+from tests.benchmarks.processes import DUCKDB, EVALFRAME, Taken, interleaved
 
 
 def small_store(folder: Path) -> Path:
     """Two runs on the same 600 windows."""
+    folder.mkdir(exist_ok=True)
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 6, 600)
     for run in ("a", "b"):
@@ -31,37 +31,29 @@ def small_store(folder: Path) -> Path:
     return folder / "store"
 
 
-def main(repeats: int) -> None:
+def measured(repeats: int) -> dict[str, Taken]:
+    """What each command takes."""
     with tempfile.TemporaryDirectory() as folder:
-        store = str(small_store(Path(folder)))
-        program = [sys.executable, "-m", "evalframe"]
+        at = ["--store", str(small_store(Path(folder)))]
         commands = {
-            "import duckdb": [sys.executable, "-c", "import duckdb"],
-            "evalframe --help": [*program, "--help"],
-            "evalframe runs": [*program, "runs", "--store", store],
-            "evalframe sql": [*program, "sql", "SELECT count(*) FROM metric_values", "--store", store],
-            "evalframe compare": [
-                *program,
-                "compare",
-                "--store",
-                store,
-                "--baseline",
-                "a",
-                "--candidate",
-                "b",
-                "--json",
-            ],
+            "import duckdb": DUCKDB,
+            "evalframe --help": [*EVALFRAME, "--help"],
+            "evalframe runs": [*EVALFRAME, "runs", *at],
+            "evalframe sql": [*EVALFRAME, "sql", "SELECT count(*) FROM metric_values", *at],
+            "evalframe leaderboard": [*EVALFRAME, "leaderboard", *at],
+            "evalframe compare": [*EVALFRAME, "compare", *at, "--baseline", "a", "--candidate", "b", "--json"],
         }
-        seconds: dict[str, list[float]] = {name: [] for name in commands}
-        for _ in range(repeats):
-            for name, command in commands.items():
-                start = time.perf_counter()
-                subprocess.run(command, check=True, capture_output=True)
-                seconds[name].append(time.perf_counter() - start)
-    base = statistics.median(seconds["import duckdb"])
-    print(f"{'process':20}{'seconds':>9}{'x import duckdb':>17}")
-    for name, taken in seconds.items():
-        print(f"{name:20}{statistics.median(taken):9.3f}{statistics.median(taken) / base:17.2f}")
+        return interleaved(commands, repeats)
+
+
+def main(repeats: int) -> None:
+    found = measured(repeats)
+    base = found["import duckdb"]
+    print(f"{'process':24}{'seconds':>9}{'x import':>10}{'processor':>11}{'x import':>10}{'memory':>11}")
+    for name, each in found.items():
+        elapsed = f"{each.seconds:9.3f}{each.seconds / base.seconds:10.2f}"
+        busy = f"{each.processor:11.3f}{each.processor / base.processor:10.2f}"
+        print(f"{name:24}{elapsed}{busy}{each.memory / 2**20:8.0f} MB")
 
 
 if __name__ == "__main__":
