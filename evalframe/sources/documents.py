@@ -182,10 +182,11 @@ class Part:
 
     def refuse(self, expected: str, found: str | None = None, what: str = "") -> NoReturn:
         """Raise RecordRefused: `expected` is what should stand here."""
+        found = found or ("nothing" if self.value is None else shown(self.value))
         raise RecordRefused(
             what or f"{self.place or 'the document'} cannot be used",
             expected=expected,
-            found=found or ("nothing" if self.value is None else shown(self.value)),
+            found=f"{found} in {self.place}" if what and self.place else found,
             where=self.where,
             hint=self.hint,
         )
