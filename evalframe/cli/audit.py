@@ -42,7 +42,7 @@ def values(
 ) -> int:
     """Find numbers that cannot be, from result tables alone: a count that is no count, an F1 above 1. Exit 5 if any.
 
-    Example: evalframe audit values --store published_results.csv
+    Example: evalframe audit values --store evalframe-demo/store
     """
     from evalframe.verbs.audit_values import audit_values
 
@@ -65,7 +65,7 @@ def engines(
 ) -> int:
     """Compute every relation of a stored run on a second engine and store what differs. Exit 5 if anything does.
 
-    Example: evalframe audit engines --store results --run fold0
+    Example: evalframe audit engines --store evalframe-demo/store --run cnn
     """
     from evalframe.verbs.audit_engines import audit_engines
 

@@ -37,7 +37,7 @@ def compare(
 ) -> int:
     """Compare runs: verdict, changes with intervals, paired tests. Exit 3 if they answer different questions.
 
-    Example: evalframe compare --store results --baseline cnn --candidate gru --fail-if-worse macro_f1:1:ci
+    Example: evalframe compare --store evalframe-demo/store --baseline cnn --candidate gru-wide --fail-if-worse macro_f1
     """
     from evalframe.verbs.opened import open_store
 
@@ -81,7 +81,7 @@ def leaderboard(
 ) -> None:
     """Rank the runs of one protocol, best first, with those that cannot be told from the best.
 
-    Example: evalframe leaderboard --store results --metric macro_f1
+    Example: evalframe leaderboard --store evalframe-demo/store --protocol wisp-har --metric macro_f1
     """
     from evalframe.verbs.opened import open_store
 

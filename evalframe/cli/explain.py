@@ -30,7 +30,7 @@ def explain(
 ) -> None:
     """Say what a metric, protocol or table means, from the files that define it.
 
-    Example: evalframe explain worst_class_f1 --steps --store results --run fold0
+    Example: evalframe explain worst_class_f1 --steps --store evalframe-demo/store --run cnn
     """
     from evalframe.verbs.explain import explain as explained
 

@@ -23,7 +23,7 @@ def export(
 ) -> None:
     """Write runs, metrics, comparisons, counts, events and findings as one star schema for BI tools.
 
-    Example: evalframe export --store results --to results.duckdb
+    Example: evalframe export --store evalframe-demo/store --to results.duckdb
     """
     from evalframe.verbs import drawing
     from evalframe.verbs.opened import open_store

@@ -44,7 +44,7 @@ def score(
 ) -> None:
     """Score answers to choice questions: every metric in every population, bins, pairs, selective answering.
 
-    Example: evalframe kev score --rows rows.jsonl --output base.json --store results --set n_bins=15
+    Example: evalframe kev score --rows evalframe-demo/data/kev-base.jsonl --output base.json --set n_bins=15
     """
     from evalframe.verbs.kev import score as score_rows
 

@@ -23,7 +23,7 @@ def report(
 ) -> None:
     """Write one self-contained page: verdicts, leaderboards, charts, denominators, taint, and what was not run.
 
-    Example: evalframe report --store results --output report.html
+    Example: evalframe report --store evalframe-demo/store --output report.html
     """
     from evalframe.verbs.opened import open_store
 

@@ -18,7 +18,7 @@ def rescore(
 ) -> None:
     """Score stored runs again under the installed definitions and parameters they were scored with. Old results stay.
 
-    Example: evalframe rescore --store results
+    Example: evalframe rescore --store evalframe-demo/store
     """
     from evalframe.verbs import drawing
     from evalframe.verbs.opened import open_store

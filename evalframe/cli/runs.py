@@ -19,7 +19,7 @@ def runs(
 ) -> None:
     """List the runs of a store, oldest first, with the protocols they were scored under; or compare two of them.
 
-    Example: evalframe runs --store results --diff cnn gru
+    Example: evalframe runs --store evalframe-demo/store --diff gru gru-excluding
     """
     from evalframe.verbs import drawing
     from evalframe.verbs.opened import open_store

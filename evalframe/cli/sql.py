@@ -34,7 +34,7 @@ def sql(
 ) -> None:
     """Ask a store a question in SQL. Nothing can be written, attached or read from outside the store.
 
-    Example: evalframe sql "SELECT run_id, metric, value FROM metric_values ORDER BY value" --store results
+    Example: evalframe sql "SELECT run_id, metric, value FROM metric_values ORDER BY value" --store evalframe-demo/store
     """
     from evalframe.verbs.opened import open_store
 

@@ -13,7 +13,7 @@ from evalframe.errors import ExitCode
 def verify(folder: StoreOption, /, *, format: Format = Format.TABLE, json: JsonOption = False) -> int:
     """Check every sealed file against its seal, and name what differs. Exit 5 if anything does.
 
-    Example: evalframe store verify results
+    Example: evalframe store verify evalframe-demo/store
     """
     from evalframe.verbs import drawing
     from evalframe.verbs.opened import open_store
@@ -37,7 +37,7 @@ def gc(
 ) -> None:
     """Remove what killed writers left behind; sealed files are never touched.
 
-    Example: evalframe store gc results --dry-run
+    Example: evalframe store gc evalframe-demo/store --dry-run
     """
     from evalframe.verbs.opened import open_store
 
@@ -58,7 +58,7 @@ def withdraw(
 ) -> None:
     """Hide a run from every reader behind a sealed reason. Its files stay.
 
-    Example: evalframe store withdraw results fold0 --reason "labels were shifted by one window"
+    Example: evalframe store withdraw evalframe-demo/store gru --reason "labels were shifted by one window"
     """
     from evalframe.verbs.opened import open_store
 

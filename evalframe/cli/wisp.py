@@ -67,7 +67,7 @@ def score(
 ) -> None:
     """Score saved predictions: four metrics, per class, confusion matrix.
 
-    Example: evalframe wisp score --predictions fold0.npz --output fold0.json --store results
+    Example: evalframe wisp score --predictions evalframe-demo/data/cnn.npz --output cnn.json --store results
     """
     from evalframe.verbs.wisp import score as score_predictions
 
