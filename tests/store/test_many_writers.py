@@ -16,7 +16,7 @@ from tests.store.worker import finish, start
 WAIT = "__import__('time').sleep(max(0, {begin} - __import__('time').time()))"
 
 
-def together(folder: Path, *works: list[str]) -> list[list[object]]:
+def together(folder: Path | str, *works: list[str]) -> list[list[object]]:
     """What the steps of each process returned, all processes begun at one moment."""
     begin = time.time() + 1.5
     processes = [start(folder, WAIT.format(begin=begin), *steps) for steps in works]

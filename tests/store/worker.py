@@ -1,4 +1,4 @@
-"""A process of its own that works on a store: `python worker.py FOLDER STEP...`, with EVALFRAME_FAULT as given.
+"""A process of its own that works on a store: `python worker.py FOLDER_OR_URI STEP...`, with EVALFRAME_FAULT as given.
 
 Steps are Python calls on `store`, such as `write_run(store, 'a')`; the value of each is printed as a line of JSON.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def start(folder: Path, *steps: str, fault: str = "") -> subprocess.Popen[str]:
+def start(folder: Path | str, *steps: str, fault: str = "") -> subprocess.Popen[str]:
     """Begin the steps in a process of their own."""
     environment = {**os.environ, "EVALFRAME_FAULT": fault, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-B", str(Path(__file__)), str(folder), *steps]
@@ -29,7 +29,7 @@ def finish(process: subprocess.Popen[str]) -> list[object]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-def killed_at(fault: str, folder: Path, *steps: str) -> bool:
+def killed_at(fault: str, folder: Path | str, *steps: str) -> bool:
     """Run the steps with a fault that kills; whether it did."""
     process = start(folder, *steps, fault=fault)
     _, err = process.communicate(timeout=600)
