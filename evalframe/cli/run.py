@@ -9,8 +9,10 @@ import traceback
 
 from cyclopts import App, CycloptsError
 
+from evalframe.cli import screen
 from evalframe.cli.app import tree
 from evalframe.cli.progress import Progress
+from evalframe.cli.terminal import Terminal
 from evalframe.errors import EvalframeError, ExitCode, InputError, UsageError, printable
 
 
@@ -47,7 +49,8 @@ def _failed(error: EvalframeError, *, as_json: bool, debug: bool) -> int:
     if as_json:
         print(json.dumps({"error": error.to_json()}, sort_keys=True, ensure_ascii=False))
     else:
-        print(error, file=sys.stderr)
+        terminal = Terminal.of(sys.stderr)
+        print(terminal.spelled(screen.error(error, terminal)), file=sys.stderr)
     return error.exit_code
 
 

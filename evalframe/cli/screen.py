@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalframe.cli import layout
 from evalframe.cli.terminal import BAD, GOOD, SOFT, STRONG, Terminal, role_of
-from evalframe.errors import ExitCode, printable
+from evalframe.errors import EvalframeError, ExitCode, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,6 +65,22 @@ def parts(given: Sequence[str | pa.Table], terminal: Terminal) -> str:
 def prose(text: str, terminal: Terminal) -> str:
     """Lines of text broken at words."""
     return "\n".join(part for line in text.split("\n") for part in _wrapped(line, terminal))
+
+
+def error(given: EvalframeError, terminal: Terminal) -> str:
+    """What went wrong in the colour of what is bad, and what to do about it in bold; longer lines are broken."""
+    what, *facts, hint = str(given).splitlines()
+    roles = {what: BAD, hint: STRONG}
+    return "\n".join(
+        terminal.paint(part, roles.get(line)) for line in (what, *facts, hint) for part in _wrapped(line, terminal)
+    )
+
+
+def verdict(text: str, terminal: Terminal, code: int = ExitCode.OK) -> str:
+    """One line that says how it stands, with its mark and colour; in a pipe, the line."""
+    if terminal.width is None and not terminal.colours:
+        return text
+    return "\n".join(_heads([text], terminal, code))
 
 
 def _heads(headlines: Sequence[str], terminal: Terminal, code: int | None) -> Iterator[str]:

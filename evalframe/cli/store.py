@@ -7,6 +7,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evalframe.cli.common import Format, JsonOption, StoreOption, put, show, show_json
+from evalframe.cli.screen import verdict
+from evalframe.cli.terminal import Terminal
 from evalframe.errors import ExitCode
 
 
@@ -22,9 +24,9 @@ def verify(folder: StoreOption, /, *, format: Format = Format.TABLE, json: JsonO
     if json:
         show_json({"findings": drawing.rows(findings.table), "ok": not len(findings.table)}, "store verify")
     elif len(findings.table):
-        show(findings.table, format)
+        show(findings.table, format, [f"{len(findings.table)} findings: the store is not as it was sealed"])
     else:
-        put("every sealed file matches its seal")
+        put(verdict("every sealed file matches its seal", Terminal.of()))
     return ExitCode.MISMATCH if len(findings.table) else ExitCode.OK
 
 
