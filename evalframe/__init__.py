@@ -1,7 +1,8 @@
 """Model evaluation results that carry the identity of the protocol that made them.
 
 `evalframe.open(DIR)` asks a store; `evalframe.wisp`, `evalframe.kev`, `evalframe.floor` and `evalframe.robometer` score
-saved predictions. The command line calls the same functions. Importing this package loads nothing heavy.
+saved predictions; `with evalframe.engine("ray"):` says where. The command line calls the same functions. Importing this
+package loads nothing heavy.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evalframe.verbs.choosing import engine as engine
     from evalframe.verbs.opened import Store
 
 _SYSTEMS = ("floor", "kev", "robometer", "wisp")
 
-__all__ = ["open"]
+__all__ = ["engine", "open"]
 
 
 def open(path: Path | str) -> Store:
@@ -31,8 +33,10 @@ def open(path: Path | str) -> Store:
 def __getattr__(name: str) -> Any:
     if name in _SYSTEMS:
         return import_module(f"evalframe.{name}")
+    if name == "engine":
+        return import_module("evalframe.verbs.choosing").engine
     raise AttributeError(f"module 'evalframe' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SYSTEMS})
+    return sorted({*globals(), *_SYSTEMS, "engine"})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class ExitCode(IntEnum):
@@ -32,6 +33,10 @@ class EvalframeError(Exception):
         self.hint = hint
         self.where = where
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As it was raised in another process: what it was made of is given by name there.
+        return _again, (type(self), self.args, self.__dict__)
+
     def __str__(self) -> str:
         place = f" ({self.where})" if self.where else ""
         lines = (
@@ -52,6 +57,12 @@ class EvalframeError(Exception):
             "where": self.where,
             "hint": self.hint,
         }
+
+
+def _again(kind: type[EvalframeError], args: tuple[Any, ...], parts: Mapping[str, Any]) -> EvalframeError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(parts)
+    return error
 
 
 def printable(text: str, limit: int = 2000) -> str:

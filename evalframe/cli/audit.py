@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evalframe.cli.common import ForceOption, Format, JsonOption, StoreOption, put, put_rows, say, show_rows
+from evalframe.cli.engine import limited
 
 
 def parity(
@@ -56,6 +57,7 @@ def values(
     return found.exit_code
 
 
+@limited
 def engines(
     *,
     store: StoreOption,

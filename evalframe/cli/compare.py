@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from evalframe.cli.common import Format, JsonOption, RelationsOption, StoreOption, pairs, put, show_rows
+from evalframe.cli.engine import engaged, limited
 
 
+@engaged
 def compare(
     *,
     store: StoreOption,
@@ -68,6 +70,7 @@ def compare(
     return found.exit_code
 
 
+@limited
 def leaderboard(
     *,
     store: StoreOption,

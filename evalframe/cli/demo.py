@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evalframe.cli.common import put, put_rows
+from evalframe.cli.engine import limited
 from evalframe.cli.terminal import SOFT, STRONG, Terminal
 
 NEXT = """What to try next:
@@ -18,6 +19,7 @@ NEXT = """What to try next:
   evalframe wisp score --predictions YOUR.npz --output OUT.json --store {store}"""
 
 
+@limited
 def demo(
     folder: Annotated[Path, Parameter(help="Where the data and the store go.")] = Path("evalframe-demo"), /
 ) -> None:

@@ -8,8 +8,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evalframe.cli.common import JsonOption, RelationsOption, SetOption, pairs, put_parts, show_json
+from evalframe.cli.engine import limited
 
 
+@limited
 def explain(
     name: Annotated[str, Parameter(help="A metric, a protocol (name or name/version) or a table.")],
     /,

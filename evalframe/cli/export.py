@@ -7,8 +7,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evalframe.cli.common import JsonOption, StoreOption, put_rows, show_json
+from evalframe.cli.engine import limited
 
 
+@limited
 def export(
     *,
     store: StoreOption,

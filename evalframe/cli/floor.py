@@ -21,10 +21,12 @@ from evalframe.cli.common import (
     say,
     show_json,
 )
+from evalframe.cli.engine import engaged
 
 SessionsOption = Annotated[list[str], Parameter(help="Session names.")]
 
 
+@engaged
 def evaluate(
     *,
     target_root: Annotated[Path, Parameter(help="Folder of <session>.npy, [T, 3] of 0 and 1.")],

@@ -20,8 +20,10 @@ from evalframe.cli.common import (
     put_rows,
     say,
 )
+from evalframe.cli.engine import engaged
 
 
+@engaged
 def score(
     *,
     output: Annotated[Path, Parameter(help="The JSON file to write.")],

@@ -8,8 +8,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evalframe.cli.common import ForceOption, StoreOption, say
+from evalframe.cli.engine import limited
 
 
+@limited
 def report(
     *,
     store: StoreOption,

@@ -7,8 +7,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evalframe.cli.common import Format, JsonOption, StoreOption, show_json, show_rows
+from evalframe.cli.engine import engaged
 
 
+@engaged
 def rescore(
     *,
     store: StoreOption,

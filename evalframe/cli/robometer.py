@@ -22,10 +22,12 @@ from evalframe.cli.common import (
     say,
     show_json,
 )
+from evalframe.cli.engine import engaged
 
 _Protocol = Literal["robometer-ind", "robometer-ood", "robometer-filtering-top50"]
 
 
+@engaged
 def evaluate(
     *,
     predictor: Annotated[str, Parameter(help="module:factory, called once per checkpoint; see inference/progress.py.")],
@@ -88,6 +90,7 @@ def evaluate(
         put_rows(done)
 
 
+@engaged
 def score(
     *,
     traces: Annotated[Path, Parameter(help="Predicted traces of one run, Parquet.")],

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from evalframe.cli.common import ForceOption, Format, StoreOption, say, show
+from evalframe.cli.engine import limited
 
 
 class SqlFormat(StrEnum):
@@ -23,6 +24,7 @@ class SqlFormat(StrEnum):
     PARQUET = "parquet"
 
 
+@limited
 def sql(
     query: Annotated[str, Parameter(help="One SELECT; every contract table and every relation of sql/ is a view.")],
     /,

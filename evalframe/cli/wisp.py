@@ -22,6 +22,7 @@ from evalframe.cli.common import (
     put_rows,
     say,
 )
+from evalframe.cli.engine import engaged, limited
 
 if TYPE_CHECKING:
     from evalframe.verbs.wisp_audit import Audited
@@ -51,6 +52,7 @@ ImportOption = Annotated[
 ]
 
 
+@engaged
 def score(
     *,
     predictions: Annotated[Path, Parameter(help="Saved predictions: .npz, .parquet, .arrow or .csv.")],
@@ -90,6 +92,7 @@ def score(
         say(f"wrote {output}")
 
 
+@engaged
 def evaluate(
     *,
     checkpoint: Annotated[Path, Parameter(help="A .pt2 archive, or a state dict with --module.")],
@@ -141,6 +144,7 @@ def evaluate(
         say(f"wrote {output}")
 
 
+@limited
 def audit(
     *,
     inventory: InventoryOption,
@@ -172,6 +176,7 @@ def audit(
     return _shown(result, output, json)
 
 
+@limited
 def gate(
     *,
     inventory: InventoryOption,

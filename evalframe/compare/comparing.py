@@ -13,7 +13,7 @@ from evalframe.compare.pairs import pair_rows, refused_rows, strata_of
 from evalframe.compare.shared import SharedItems
 from evalframe.compare.states import Reader
 from evalframe.compare.verdicts import Difference, Refusal, Verdict, differences, run_refusals
-from evalframe.engines.duckdb import DuckDB
+from evalframe.engines.choosing import open_engine
 from evalframe.underway import counted
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Comparing:
         refused = {pair[1].run_id: found for pair in pairs if (found := run_refusals(*pair))}
         alike = [pair for pair in pairs if pair[1].run_id not in refused]
         additional: list[dict[str, Any]] = []
-        with DuckDB() as engine:
+        with open_engine() as engine:
             if alike and not self.request.on_intersection:
                 reader = Reader(self.store, self.catalogue, engine)
                 measured = self._measured(reader, alike)
@@ -94,14 +94,14 @@ class Comparing:
 
     def _shared(self, pair: tuple[Side, Side], outcome: Outcome) -> list[dict[str, Any]]:
         """One pair on the items that both sides have."""
-        with DuckDB() as engine:
+        with open_engine() as engine:
             shared = SharedItems.of(self.store, self.catalogue, engine, self.protocol, self.every_metric, pair)
             outcome.left_out.append(shared.to_json())
         if shared.refusal is not None:
             outcome.refusals.append(shared.refusal)
             outcome.rows += refused_rows(*pair, self._relations(), self.protocol.primary_stratum, shared.refusal)
             return []
-        with DuckDB() as engine:
+        with open_engine() as engine:
             reader = Reader(self.store, self.catalogue, engine, shared.tables)
             measured = self._measured(reader, [pair])
             return self._compared(measured, reader, pair, outcome, same_items=True)
@@ -135,7 +135,7 @@ class Comparing:
                 {**row, "baseline_run": pairing.baseline, "candidate_run": pairing.candidate} for row in rows
             ]
             return
-        with DuckDB() as engine:
+        with open_engine() as engine:
             measured = self._measured(Reader(self.store, self.catalogue, engine), pairs)
             rows, found = group_rows(measured, pairing, pairs, self._relations(), self.request, self.protocol)
         outcome.rows += rows

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 
+from evalframe.engines.choosing import chosen
 from evalframe.engines.duckdb_syntax import syntax_of, writes
 from evalframe.engines.limits import check_limits, default_memory_limit
 from evalframe.engines.materialise import kept
@@ -39,7 +40,9 @@ class DuckDB:
     def __init__(
         self, memory_limit: str | None = None, threads: int | None = None, spill_folder: Path | None = None
     ) -> None:
-        """memory_limit as DuckDB writes it (`4GB`); default: a share of what the machine or control group has."""
+        """memory_limit as DuckDB writes it (`4GB`); default: as chosen, else a share of what the machine has."""
+        memory_limit = chosen().memory_limit if memory_limit is None else memory_limit
+        threads = chosen().threads if threads is None else threads
         check_limits(memory_limit, threads)
         self._spill = Path(tempfile.mkdtemp(prefix="evalframe-spill-", dir=spill_folder))
         self._bound: set[str] = set()
@@ -226,6 +229,21 @@ class DuckDB:
             if result is None:
                 raise duckdb.InvalidInputException("the statement yields no rows")
             return result.to_arrow_table()
+
+    def _values(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query of the engine's own."""
+        with _engine_errors("a query of the engine's own cannot be evaluated"):
+            return self._connection.execute(sql).fetchall()
+
+    @contextmanager
+    def _registered(self, table: pa.Table) -> Iterator[str]:
+        """The name under which statements inside can read the rows of `table`."""
+        with _engine_errors("rows cannot be read"):
+            self._connection.register(_HOLDER, table)
+        try:
+            yield quoted(_HOLDER)
+        finally:
+            self._connection.unregister(_HOLDER)
 
     # ---- parsing ----------------------------------------------------------------------------------------------------
 

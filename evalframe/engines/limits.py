@@ -13,6 +13,8 @@ MEMORY_SHARE = 0.6
 
 _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
+_LIMIT = r"(\d+(?:\.\d+)?) ?((?:[KMGT]i?)?B)"
+
 
 def machine_memory(cgroup_limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
     """Bytes this process can have: the smallest of physical memory and the control group's limit."""
@@ -30,9 +32,17 @@ def default_memory_limit() -> int:
     return int(machine_memory() * MEMORY_SHARE)
 
 
+def memory_share(limit: str | None, parts: int) -> str:
+    """An equal part of a limit (`4GB`), or of the default one, as a limit."""
+    if limit is None:
+        return f"{default_memory_limit() // parts}B"
+    amount, unit = re.fullmatch(_LIMIT, limit).groups()  # type: ignore[union-attr]  # checked when it was chosen
+    return f"{float(amount) / parts:.6f}{unit}"
+
+
 def check_limits(memory_limit: str | None, threads: int | None) -> None:
     """Refuse what is no amount of memory (a driver may take `-1GB` for no limit) and fewer than one thread."""
-    if memory_limit is not None and not re.fullmatch(r"\d+(\.\d+)? ?([KMGT]i?)?B", memory_limit):
+    if memory_limit is not None and not re.fullmatch(_LIMIT, memory_limit):
         raise UsageError(
             "the memory limit is not an amount",
             expected="a number with a unit, such as 4GB or 512MiB",

@@ -15,6 +15,8 @@ CLUSTER = "cluster_id"
 
 def pooled(plan: Plan) -> frozenset[str]:
     """Poolable relations of a pooled plan whose clusters reach no output."""
+    if plan.one_cluster is not None:
+        return plan.one_cluster
     if not plan.pooled:
         return frozenset()
     shown = {

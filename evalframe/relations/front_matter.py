@@ -23,9 +23,9 @@ _REQUIRED: Mapping[Layer, tuple[str, ...]] = {
     "view": _ALWAYS,
 }
 _OPTIONAL: Mapping[Layer, tuple[str, ...]] = {
-    "fact": (*_PROSE, "materialize", "poolable"),
-    "state": (*_PROSE, "materialize", "poolable"),
-    "calibration": (*_PROSE, "materialize"),
+    "fact": (*_PROSE, "materialize", "poolable", "split", "whole"),
+    "state": (*_PROSE, "materialize", "poolable", "split", "whole"),
+    "calibration": (*_PROSE, "materialize", "split"),
     "metric": (*_PROSE, "secondary", "metric"),
     "audit": _PROSE,
     "compare": _PROSE,
@@ -135,6 +135,13 @@ def _merge(path: Path, key: str, value: Any) -> dict[str, str]:
     return dict(value)
 
 
+def _split_by(path: Path, key: str, value: Any) -> dict[str, str]:
+    named = isinstance(value, dict) and all(isinstance(k, str) and isinstance(v, str) for k, v in value.items())
+    if not named or not value:
+        raise _refuse(path, "split does not say by what", "split: {table: column}", repr(value))
+    return dict(value)
+
+
 _CHECKS: Mapping[str, Callable[[Path, str, Any], Any]] = {
     "name": _text,
     "layer": _one_of(*get_args(Layer)),
@@ -149,6 +156,8 @@ _CHECKS: Mapping[str, Callable[[Path, str, Any], Any]] = {
     "merge": _merge,
     "materialize": _truth,
     "poolable": _truth,
+    "split": _split_by,
+    "whole": _truth,
     "secondary": _truth,
     "metric": _text,
     "not": _text,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from evalframe.errors import UnknownName
@@ -20,6 +20,7 @@ class Plan:
     relations: what is computed. given: relations whose rows are supplied as data. tables: contract tables read.
     style: `steps` (an engine may keep intermediate results), `ctes` (one query per output), `views` (text that BI
     tools and other engines can keep). pooled: an engine may add up over all clusters where no output shows one.
+    one_cluster: for a part of a plan, which relations that means; None where the plan's own outputs say.
     """
 
     outputs: tuple[str, ...]
@@ -29,12 +30,30 @@ class Plan:
     parameters: Mapping[str, str] = field(default_factory=dict)
     style: Style = "steps"
     pooled: bool = False
+    one_cluster: frozenset[str] | None = None
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Every name that must be bound before the plan can run, sorted."""
         read = {name for relation in self.relations for name in relation.inputs}
         return tuple(sorted({*self.tables, *(read & self.given), *(set(self.outputs) & self.given)}))
+
+    def part(self, outputs: Iterable[str], given: frozenset[str], one_cluster: frozenset[str]) -> Plan:
+        """What this plan computes below `outputs`, which `given` further relations need not be computed for."""
+        named = {relation.name: relation for relation in self.relations}
+        kept = {name: relation for name, relation in named.items() if name not in given}
+        outputs = tuple(outputs)
+        needed = {relation.name for output in outputs for relation in _needed(output, kept)}
+        relations = tuple(relation for name, relation in kept.items() if name in needed)
+        read = {name for relation in relations for name in relation.inputs}
+        return replace(
+            self,
+            outputs=outputs,
+            relations=relations,
+            tables=tuple(name for name in self.tables if name in read),
+            given=frozenset(self.given | given),
+            one_cluster=one_cluster,
+        )
 
     def query(self, output: str) -> str:
         """One SELECT for `output`, with the closure as common table expressions."""

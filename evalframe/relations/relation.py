@@ -29,7 +29,9 @@ class Relation:
     states, calibration): True or False where the author decided, None where the engine may. metric: the name under
     which a metric is published, where another system's relation has it as its own. poolable (facts, states): its
     columns follow row by row from its inputs or add up over rows, so that clusters may be left together where no output
-    shows one.
+    shows one. split: the tables over whose rows it can be computed apart, each with the column whose equal values
+    belong together; what groups of rows yield is put together, or added up as merge says. whole: below a split
+    relation, needs all rows.
     """
 
     name: str
@@ -47,6 +49,8 @@ class Relation:
     merge: Mapping[str, Literal["sum", "min", "max"]] | None = None
     materialize: bool | None = None
     poolable: bool = False
+    split: Mapping[str, str] | None = None
+    whole: bool = False
     secondary: bool = False
     metric: str | None = None
     not_: str | None = None

@@ -123,7 +123,7 @@ def _opened(store: Store | Path | str) -> Store:
 def _records(told: Sequence[Found], asked: _Asked) -> list[dict[str, Any]]:
     read = [every_eval_ever.record_of(one.document, one.path, one.sha256) for one in told]
     for published in read:
-        check_published(published)
+        check_published(published, alone=True)
     rows = []
     for published in read:
         name = published.run_id if asked.run_id is None else asked.run_id
@@ -140,7 +140,7 @@ def _logs(told: Sequence[Found], scorer: str | None, asked: _Asked) -> list[dict
         for one in told
     ]
     for log in read:
-        check_published(log.published)
+        check_published(log.published, alone=not log.marks)
     return [_log(log, asked) for log in read]
 
 
@@ -170,7 +170,7 @@ def _lm_eval(told: Sequence[Found], options: lm_eval.Options, asked: _Asked) -> 
     for one in samples:
         _refuse_part(one, results)
     for harness in results:
-        check_published(harness.published)
+        check_published(harness.published, alone=not samples)
     name = _run_id(told, asked)
     rows = _score_samples(samples, results, name, options, asked) if samples else []
     for harness in results:

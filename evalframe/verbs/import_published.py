@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from evalframe.contracts import contract, validate
-from evalframe.errors import StoreConflict
+from evalframe.errors import RecordRefused, StoreConflict
 from evalframe.sources.documents import spelled
 from evalframe.sources.recorded import Published
 from evalframe.store import Store
@@ -17,8 +17,19 @@ RECORDED = "recorded"
 """System of a run of which nothing but published values is known."""
 
 
-def check_published(published: Published) -> None:
-    """Raise ContractError where a value is one that no table may hold: asked before anything is sealed."""
+def check_published(published: Published, *, alone: bool) -> None:
+    """Raise ContractError where a value is one that no table may hold, or where there is none at all.
+
+    Asked before anything is sealed. alone: whether there are no answers beside them.
+    """
+    if alone and not published.results:
+        raise RecordRefused(
+            "there is nothing to import",
+            expected="answers, or published values",
+            found="neither",
+            where=published.source,
+            hint="import the files of an evaluation that ran to its end",
+        )
     for name, table in _tables(published, "").items():
         validate(contract(name), table).raise_for_failures(where=published.source)
 

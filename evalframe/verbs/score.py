@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from evalframe.contracts import conform, contract, validate
-from evalframe.engines.duckdb import DuckDB
+from evalframe.engines.choosing import open_engine
 from evalframe.identity import data_digest
 from evalframe.protocols.base import Protocol
 from evalframe.relations import Catalogue, catalogue, metric_fingerprint, plan, protocol_fingerprint
@@ -137,7 +137,7 @@ def score(
     identity = identify(protocol, protocol.settings(settings), relations, vocabulary_of(run.tables), own)
 
     outputs = tuple(dict.fromkeys((*identity.metric_fingerprints, *protocol.stored, *also, protocol.items)))
-    with DuckDB() as engine:
+    with open_engine() as engine:
         for name, table in run.tables.items():
             engine.bind(name, table)
         answers = engine.evaluate(plan(relations, outputs, parameters=identity.parameters, pooled=True))

@@ -4,6 +4,7 @@ layer: calibration
 title: Where the top k ends
 inputs: [filter_hits_by_trajectory]
 grain: [run_id, stratum, query_task, score]
+split: {progress_features: query_task, filter_ranks: query_task}
 parameters: [top_k]
 definition: >-
   Per query task and score, the hits among the top k candidates. The tied group that the cut falls into gets the places

@@ -4,6 +4,7 @@ layer: fact
 title: One window and what became of it
 inputs: [class_labels, class_predictions]
 grain: [run_id, item_index]
+split: {class_labels: item_index, class_predictions: item_index}
 parameters: []
 definition: Every labelled window with its true and its predicted class. A window without a prediction is one on which the model failed; it stays, with no predicted class.
 not: Not filtered. Whether failed windows count as misses or are left out is decided where counts become scores.

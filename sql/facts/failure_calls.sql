@@ -5,6 +5,7 @@ title: Failure calls
 inputs: [progress_own_traces]
 grain: [run_id, step, trajectory_index]
 materialize: false
+split: {progress_features: trajectory_index}
 parameters: [constant_window, failed, final_clause, final_limit, rule_joins, window, window_pearson_limit]
 definition: >-
   Each trajectory, asked about its own task: whether its windows of five predictions and its final prediction call it a

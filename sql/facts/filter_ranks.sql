@@ -4,6 +4,7 @@ layer: fact
 title: Filtering ranks
 inputs: [progress_features]
 grain: [run_id, step, query_task, score, trajectory_index]
+split: {progress_features: query_task}
 parameters: [failed, late_mean_delta, score_range, top_k]
 definition: >-
   Per query task and score, every candidate that was asked about the task, best first. Scores are made of all points but

@@ -4,6 +4,7 @@ layer: fact
 title: Candidate events
 inputs: [floor_changes, floor_recordings, floor_addressee]
 grain: [recording, boundary_row]
+split: {floor_activity: session_index}
 parameters: [decision_timing, wearer_read_at]
 materialize: true
 definition: >-

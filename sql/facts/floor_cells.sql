@@ -4,6 +4,7 @@ layer: fact
 title: Cells of the evaluation
 inputs: [floor_roles, floor_recordings, floor_horizons, floor_addressee]
 grain: [run_id, population, stratum, cluster_id, kind, horizon_steps]
+whole: true
 parameters: []
 definition: >-
   Every stratum, cluster, kind and horizon that a run is evaluated on, also where no event falls: a cluster without

@@ -4,6 +4,7 @@ layer: fact
 title: Floor events
 inputs: [floor_candidates, floor_roles, floor_horizons, floor_paths]
 grain: [run_id, fold, role, session_index, kind, boundary_row, horizon_steps]
+split: {floor_activity: session_index, floor_forecasts: session_index}
 parameters: [decision_timing]
 definition: >-
   Each candidate at each horizon is exactly one of, in this order: censored (no outcome, no competing boundary within

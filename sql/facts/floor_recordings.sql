@@ -4,6 +4,7 @@ layer: fact
 title: Recordings
 inputs: [floor_segments]
 grain: [recording]
+whole: true
 parameters: []
 definition: >-
   One row per segment, which is a recording of its own: no transition, window or horizon crosses its ends. `recording`

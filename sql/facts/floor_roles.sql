@@ -4,6 +4,7 @@ layer: fact
 title: Recordings in their roles
 inputs: [floor_folds, floor_recordings]
 grain: [run_id, fold, role, recording]
+whole: true
 parameters: []
 definition: >-
   Every recording of a session in each role that a run gives it, with what is resampled as one cluster. Evaluation:

@@ -4,6 +4,7 @@ layer: fact
 title: Progress error per trajectory
 inputs: [progress_own_traces]
 grain: [run_id, step, trajectory_index]
+split: {progress_features: trajectory_index}
 parameters: []
 definition: >-
   Each trajectory's mean squared error and Spearman correlation of predicted against target progress over its prefixes.

@@ -5,6 +5,7 @@ title: Hits per family and right option
 inputs: [choice_named_answers, choice_strata]
 grain: [run_id, stratum, cluster_id, family, truth_key]
 merge: {n: sum, n_failed: sum, hits: sum}
+split: {choice_probabilities: question_index, choice_questions: question_index, choice_confidences: item_index, choice_outcomes: question_index}
 parameters: []
 poolable: true
 definition: Per population, cluster, family of tasks and right option, the labelled rows, those on which the model failed, and the right answers. Rows without family and task are a family of their own, named by the empty text.

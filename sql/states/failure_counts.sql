@@ -5,6 +5,7 @@ title: Failure call counts
 inputs: [failure_counts_by_trajectory]
 grain: [run_id, stratum]
 merge: {n_items: sum, n_failed: sum, tp: sum, fp: sum, fn: sum, tn: sum, n_no_window: sum}
+split: {progress_features: trajectory_index, failure_calls: trajectory_index}
 parameters: []
 definition: Calls against outcomes over all trajectories of the stratum. Failure is the positive class.
 --- */

@@ -5,6 +5,7 @@ title: Failure call counts per trajectory
 inputs: [failure_calls]
 grain: [run_id, stratum, cluster_id]
 merge: {n_items: sum, n_failed: sum, tp: sum, fp: sum, fn: sum, tn: sum, n_no_window: sum}
+split: {progress_features: trajectory_index, failure_calls: trajectory_index}
 parameters: []
 materialize: false
 definition: Per trajectory, overall and under its task, how its call counts. Failure is the positive class.

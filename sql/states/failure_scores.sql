@@ -5,6 +5,7 @@ title: Failures and successes per failure score
 inputs: [failure_scores_by_trajectory]
 grain: [run_id, stratum, failure_score]
 merge: {n_failures: sum, n_successes: sum}
+split: {progress_features: trajectory_index, failure_calls: trajectory_index}
 parameters: []
 definition: Failures and successes at each distinct 1 - final success probability, over all trajectories of the stratum.
 --- */

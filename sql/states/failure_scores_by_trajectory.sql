@@ -5,6 +5,7 @@ title: Failure scores per trajectory
 inputs: [failure_calls]
 grain: [run_id, stratum, cluster_id, failure_score]
 merge: {n_failures: sum, n_successes: sum}
+split: {progress_features: trajectory_index, failure_calls: trajectory_index}
 parameters: []
 materialize: false
 definition: Per trajectory with a score, overall and under its task, failures and successes at that score. Equal scores are one group.

@@ -5,6 +5,7 @@ title: Filtering hits per trajectory and score
 inputs: [filter_ranks]
 grain: [run_id, stratum, query_task, score, cluster_id, has_score, score_units]
 merge: {n: sum, n_hits: sum, n_failed: sum}
+split: {progress_features: query_task, filter_ranks: query_task}
 parameters: []
 materialize: false
 definition: Per candidate, query task and score, overall and under the query task, its place in the order (score_units; 0 where it has no score) and whether it is a hit.

@@ -12,6 +12,7 @@ merge:
   n_invalid: sum
   n_empty_window: sum
   n_truncated: sum
+split: {floor_activity: session_index, floor_forecasts: session_index}
 parameters: []
 definition: >-
   How the candidates of one kind ended at one horizon. n_positive and n_negative count scored events with and without

@@ -5,6 +5,7 @@ title: Exposure per cluster
 inputs: [floor_exposure, floor_cells]
 grain: [run_id, stratum, cluster_id, kind, horizon_s]
 merge: {n_rows: sum}
+split: {floor_activity: session_index, floor_forecasts: session_index}
 parameters: [exposure_path]
 definition: >-
   Rows at which a false trigger of one kind could have happened at one horizon: the wearer is silent (response) or

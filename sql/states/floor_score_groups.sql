@@ -12,6 +12,7 @@ merge:
   n_positive_full_horizon: sum
   n_negative_full_horizon: sum
   n_excluded_full_horizon: sum
+split: {floor_activity: session_index, floor_forecasts: session_index}
 parameters: []
 definition: >-
   Events of one kind that got the same score at one horizon, with and without the wearer's outcome: what ranking

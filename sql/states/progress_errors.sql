@@ -5,6 +5,7 @@ title: Progress error sums
 inputs: [progress_errors_by_trajectory]
 grain: [run_id, stratum]
 merge: {n_items: sum, n_scored: sum, n_failed: sum, n_ranked: sum, mse_sum: sum, mae_sum: sum, spearman_sum: sum}
+split: {progress_features: trajectory_index, progress_calls: trajectory_index}
 parameters: []
 definition: What the means of error and rank correlation are made of, over all trajectories of the stratum.
 --- */

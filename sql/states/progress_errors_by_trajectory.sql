@@ -5,6 +5,7 @@ title: Progress error sums per trajectory
 inputs: [progress_calls]
 grain: [run_id, stratum, cluster_id]
 merge: {n_items: sum, n_scored: sum, n_failed: sum, n_ranked: sum, mse_sum: sum, mae_sum: sum, spearman_sum: sum}
+split: {progress_features: trajectory_index, progress_calls: trajectory_index}
 parameters: []
 materialize: false
 definition: Per trajectory, overall and under its task, what the means of error and rank correlation are made of. A trajectory is a cluster of its own.

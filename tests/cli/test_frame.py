@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 
 from evalframe.cli.app import COMMANDS, GROUPS, tree
 from evalframe.cli.run import run
-from evalframe.errors import ContractError, ExitCode, printable
+from evalframe.errors import ContractError, ExitCode, NotPortable, printable
 
 ALL = [[name] for name in COMMANDS] + [[group, name] for group, (_, members) in GROUPS.items() for name in members]
 
@@ -68,3 +69,10 @@ def test_the_list_of_commands_loads_nothing_heavy() -> None:
     for heavy in ("'duckdb'", "'pyarrow'", "'polars'", "'numpy'", "'torch'", "'scipy'"):
         assert heavy not in loaded
     assert tree([]).name == ("evalframe",)
+
+
+def test_an_error_survives_the_way_between_processes() -> None:
+    error = NotPortable("w", expected="e", found="f", hint="h", reason="syntax", where="there")
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is NotPortable
+    assert (str(again), again.to_json(), again.reason) == (str(error), error.to_json(), "syntax")

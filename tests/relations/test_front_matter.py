@@ -57,6 +57,8 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"inputs": ["runs", "runs"]}, "repeats a name", "each name once"),
     ({"parameters": [True]}, "not a list of names", "[name, ...]"),
     ({"materialize": "yes"}, "not true or false", "true"),
+    ({"split": ["runs"]}, "split does not say by what", "{table: column}"),
+    ({"split": {}}, "split does not say by what", "{table: column}"),
     ({"layer": "metric", "better": "up"}, "better has no such value", "higher or lower or none"),
     ({"layer": "metric", "denominator": "both"}, "denominator has no such value", "data or model"),
     ({"layer": "state", "merge": {"n": "mean"}}, "how columns add up", "sum|min|max"),
