@@ -14,7 +14,12 @@ from evalframe.cli.engine import limited
 def export(
     *,
     store: StoreOption,
-    to: Annotated[str, Parameter(help="FILE.duckdb, parquet:DIR, csv:DIR or postgresql://USER@HOST/DATABASE.")],
+    to: Annotated[
+        str, Parameter(help="FILE.duckdb, parquet:DIR, csv:DIR, superset:FILE.zip or postgresql://USER@HOST/DATABASE.")
+    ],
+    database: Annotated[
+        str | None, Parameter(help="URI of the database that superset:FILE.zip reads; default: FILE.duckdb beside it.")
+    ] = None,
     baseline: Annotated[
         str | None, Parameter(help="Run that the others are compared with; default: the oldest.")
     ] = None,
@@ -30,7 +35,8 @@ def export(
     from evalframe.verbs import drawing
     from evalframe.verbs.opened import open_store
 
-    done = open_store(store).export(to, baseline=baseline, compare=not no_compare, replicates=replicates, force=force)
+    options = {"baseline": baseline, "compare": not no_compare, "replicates": replicates, "force": force}
+    done = open_store(store).export(to, database=database, **options)
     if json:
         body = {"to": done.to, "outcome": done.outcome, "content_sha256": done.digest, "left_out": list(done.left_out)}
         show_json({**body, "tables": drawing.rows(done.table)}, "export")

@@ -1,4 +1,4 @@
-"""Where an export goes: `FILE.duckdb`, `parquet:DIR`, `csv:DIR` or `postgresql://...`, and what all of them promise.
+"""Where an export goes, a file, a folder, a database or a dashboard, and what all of these places promise.
 
 The same content again is a no-op. Another content is refused without `force`. What is half written is never seen:
 files and folders are written beside and renamed, a database is written in one transaction.
@@ -13,7 +13,7 @@ from evalframe.errors import StoreConflict, UsageError
 from evalframe.publish.star import Star
 
 Outcome = Literal["written", "unchanged"]
-EXPECTED = "FILE.duckdb, parquet:DIR, csv:DIR, eee:DIR or postgresql://USER@HOST/DATABASE"
+EXPECTED = "FILE.duckdb, parquet:DIR, csv:DIR, eee:DIR, superset:FILE.zip or postgresql://USER@HOST/DATABASE"
 
 
 class Target(Protocol):
@@ -27,9 +27,21 @@ class Target(Protocol):
         """Put the star schema there. Raises StoreConflict where something else is and `force` does not help."""
 
 
-def target(text: str) -> Target:
-    """The target that `--to` names; UsageError for any other text."""
+def target(text: str, database: str | None = None) -> Target:
+    """The target that `--to` names; UsageError for any other text. database: what a dashboard reads, by its URI."""
     kind, sign, place = text.partition(":")
+    if kind == "superset" and Path(place).suffix == ".zip":
+        from evalframe.publish.superset import Superset
+
+        return Superset(Path(place), database)
+    if database is not None:
+        raise UsageError(
+            "only a dashboard reads a database from elsewhere",
+            expected="--to superset:FILE.zip",
+            found="another --to",
+            where="--database",
+            hint="leave out --database",
+        )
     if kind in ("postgresql", "postgres") and place.startswith("//"):
         from evalframe.publish.postgresql import Postgresql
 

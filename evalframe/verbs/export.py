@@ -40,14 +40,16 @@ def export(
     compare: bool = True,
     replicates: int = REPLICATES,
     force: bool = False,
+    database: str | None = None,
 ) -> Exported:
-    """Export to `FILE.duckdb`, `parquet:DIR`, `csv:DIR` or `postgresql://...`.
+    """Export to `FILE.duckdb`, `parquet:DIR`, `csv:DIR`, `superset:FILE.zip` or `postgresql://...`.
 
     baseline: the run the others are compared with; default the oldest of each protocol and evaluation set. compare:
-    False leaves only comparisons that are sealed in the store. force: replace another export. Raises UsageError for
+    False leaves only comparisons that are sealed in the store. force: replace another export. database: URI of what
+    `superset:FILE.zip` reads, as Superset reaches it; default FILE.duckdb, written beside. Raises UsageError for
     another target, StoreConflict where something else is there, ExtraMissing and DatabaseRefused for PostgreSQL.
     """
-    place = target(to)
+    place = target(to, database)
     made = comparisons(store, baseline, replicates=replicates) if compare else None
     whole = star(store, catalogue(), [one.table for one in made.comparisons] if made else [])
     outcome = place.write(whole, force=force)

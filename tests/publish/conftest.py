@@ -6,23 +6,29 @@ import json
 import os
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+import yaml
 
 import evalframe
 from evalframe.contracts import contract
 from evalframe.publish.star import Star, star
+from evalframe.publish.targets import target
 from evalframe.relations import catalogue
 from evalframe.store import Store
 from evalframe.verbs import demo_data
 from evalframe.verbs.opened import Store as Opened
 from tests.protocols.robometer_frozen.worlds import target_rows, trace_rows, trajectories
 from tests.publish.postgres import programs, server
+from tests.publish.superset_files import NAME
 
 HOSTILE = "=cmd|' /C calc'!A0</script><img src=x onerror=alert(1)>\x1b[31m\u202e\"'`${x}\n,;|\\\x00"
 """A formula, a tag that ends a script, an escape sequence, a direction mark, quotes, separators and a NUL."""
@@ -46,6 +52,29 @@ def whole(store: Opened) -> Star:
     """The star schema of the store with its comparisons, resampled few times."""
     compared = store.compare("cnn", ["gru", HOSTILE.replace("\x00", "")], replicates=200)
     return star(store.folder, catalogue(), [compared.table])
+
+
+@pytest.fixture(scope="session")
+def dashboard_folder(whole: Star, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """NAME.zip, a dashboard of the star schema, and NAME.duckdb."""
+    made = tmp_path_factory.mktemp("superset")
+    assert target(f"superset:{made / NAME}.zip").write(whole, force=False) == "written"
+    return made
+
+
+@pytest.fixture(scope="session")
+def dashboard_files(dashboard_folder: Path) -> dict[str, Any]:
+    """Path in the ZIP, without its first folder -> what the YAML says."""
+    with zipfile.ZipFile(dashboard_folder / f"{NAME}.zip") as file:
+        assert file.testzip() is None
+        return {name.partition("/")[2]: yaml.safe_load(file.read(name)) for name in file.namelist()}
+
+
+@pytest.fixture(scope="session")
+def dashboard_database(dashboard_folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(str(dashboard_folder / f"{NAME}.duckdb"), read_only=True) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
 
 
 @pytest.fixture(scope="session")
