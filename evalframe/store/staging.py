@@ -79,8 +79,9 @@ def clear(folder: Path, name: str | None = None) -> None:
 
 def remove(folder: Path) -> None:
     """Remove a folder that nothing needs any more; what cannot be removed stays."""
-    faults.reach("output.remove")
-    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        faults.reach("output.remove")
+        shutil.rmtree(folder)
 
 
 @contextmanager
@@ -90,11 +91,11 @@ def writing(path: Path, option: str = "--output") -> Iterator[None]:
         if "\0" in str(path):
             raise OSError(errno.EINVAL, "a name with a NUL character")
         yield
-    except OSError as error:
+    except (OSError, UnicodeEncodeError) as error:
         raise InputError(
             f"cannot write {path.name}",
             expected="a folder that can be written, with room",
-            found=error.strerror or str(error),
+            found=getattr(error, "strerror", None) or str(error),
             where=str(path),
             hint=f"name another {option}",
         ) from error

@@ -28,6 +28,16 @@ def write_text(path: Path, text: str, *, force: bool = False) -> bool:
 
 def write_bytes(path: Path, data: bytes, *, force: bool = False) -> bool:
     """`write_text` for bytes."""
+    with staging.writing(path):
+        if _is_there(path, data, force=force):
+            return False
+    with staging.made(path) as new:
+        staging.put(new, data)
+    return True
+
+
+def _is_there(path: Path, data: bytes, *, force: bool) -> bool:
+    """Whether the same bytes stand there already. Raises where a folder does, or other bytes and not `force`."""
     if path.is_dir():
         raise InputError(
             f"cannot write {path.name}",
@@ -36,16 +46,15 @@ def write_bytes(path: Path, data: bytes, *, force: bool = False) -> bool:
             where=str(path),
             hint=f"{path}/out.json",
         )
-    if path.exists() and not force:
-        if path.read_bytes() == data:
-            return False
-        raise StoreConflict(
-            f"{path.name} exists and holds a different result",
-            expected="a new file, or the same result again",
-            found=f"{path.stat().st_size} other bytes",
-            where=str(path),
-            hint="name another --output, or add --force",
-        )
-    with staging.made(path) as new:
-        staging.put(new, data)
-    return True
+    staging.recover(path)
+    if force or not path.exists():
+        return False
+    if path.read_bytes() == data:
+        return True
+    raise StoreConflict(
+        f"{path.name} exists and holds a different result",
+        expected="a new file, or the same result again",
+        found=f"{path.stat().st_size} other bytes",
+        where=str(path),
+        hint="name another --output, or add --force",
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalframe.errors import InputError, StoreConflict
+from evalframe.store import faults, staging
 from evalframe.verbs.outputs import to_json, write_text
 
 
@@ -46,3 +47,34 @@ def test_json_refuses_what_json_cannot_say() -> None:
     with pytest.raises(ValueError, match="JSON"):
         to_json("x", {"value": float("nan")})
     assert to_json("x", {"b": 1, "a": None}).splitlines()[1:3] == [' "a": null,', ' "b": 1,']
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "n" * 300, "/proc/version/x", "\ud800"])
+def test_a_name_that_no_file_can_have_is_a_typed_error(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="cannot write"):
+        write_text(tmp_path / name, "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_writer_left_is_removed_and_what_a_living_one_makes_is_spared(tmp_path: Path) -> None:
+    (tmp_path / ".out.json.0000.tmp").mkdir()
+    (tmp_path / ".out.json.0000.tmp" / "out.json").write_text("half")
+    with staging.made(tmp_path / "out.json") as new:
+        write_text(tmp_path / "out.json", "b")
+        assert [path.name for path in tmp_path.iterdir() if path.name != "out.json"] == [new.parent.name]
+        new.write_text("c")
+    assert (tmp_path / "out.json").read_text() == "c"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_folder_that_was_moved_away_comes_back_when_its_replacement_fails(tmp_path: Path) -> None:
+    place = tmp_path / "export"
+    (tmp_path / ".export.0000.old").mkdir()
+    (tmp_path / ".export.0000.old" / "table.csv").write_text("old")
+    faults.arm("output.made=ENOSPC")
+    try:
+        with pytest.raises(InputError), staging.made(place) as new:
+            new.mkdir()
+    finally:
+        faults.arm(None)
+    assert [path.name for path in tmp_path.rglob("*")] == ["export", "table.csv"]

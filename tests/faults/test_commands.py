@@ -1,0 +1,67 @@
+"""Every command killed at every kind of write boundary: nothing half visible, a rerun heals, gc takes only garbage.
+
+Here one of each kind; `python -m tests.full command_kills command_disks` does every point of every command.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from evalframe.store import faults
+from tests.faults.commands import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+KILLS = {
+    "wisp score": [
+        *("writer.begun", "part.created@3", "part.write@40", "part.closed@9", "seal.before_write@2", "seal.written"),
+        *("seal.before_rename@2", "seal.after_rename", "writer.before_release@2"),
+        *("output.begun", "output.write", "output.made", "output.published"),
+        *("part.write@40=ENOSPC", "seal.before_rename=EIO", "output.write=ENOSPC", "output.published=EIO"),
+    ],
+    "export csv again": ["output.member@3", "output.replaced", "output.remove", "output.replaced=EIO"],
+    "robometer evaluate": ["output.made@7"],
+    "store gc": ["gc.before_remove@2"],
+    "compaction": ["compaction.before_rename", "compaction.after_rename"],
+}
+
+
+def drive(folder: Path, jobs: list[str]) -> tuple[list[str], dict[str, Any]]:
+    """What the driver finds wrong, and its counts."""
+    command = [sys.executable, "-B", "-m", "tests.faults.driver", str(folder), *jobs]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    *problems, counts = done.stdout.splitlines()
+    return problems, json.loads(counts)
+
+
+def test_one_kill_per_kind_of_boundary(tmp_path: Path) -> None:
+    jobs = [f"{command}|{fault}" for command, points in KILLS.items() for fault in points]
+    problems, counts = drive(tmp_path, jobs)
+    assert problems == []
+    assert counts["trials"] == len(jobs)
+    assert set(counts["points"]) == set(faults.POINTS)
+
+
+def _all(errors: tuple[str, ...]) -> None:
+    jobs = [f"{command}|*{error}" for command in COMMANDS for error in errors]
+    with tempfile.TemporaryDirectory() as folder:
+        problems, counts = drive(Path(folder), jobs)
+    print("\n".join(problems))
+    print(f"{counts['trials']} faults in {len(counts['reached'])} commands:", counts["points"])
+    assert not problems
+
+
+def full_command_kills() -> None:
+    """Every command that writes, killed at every point it reaches."""
+    _all(("",))
+
+
+def full_command_disks() -> None:
+    """Every command that writes, on a disk that is full or fails at every point it reaches."""
+    _all(("=ENOSPC", "=EIO"))
