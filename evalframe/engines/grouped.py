@@ -89,6 +89,7 @@ class Grouped(DuckDB, ABC):
         divided = splits(plan)
         if not divided:
             return super().evaluate(plan)
+        self._require_bound(plan)
         one_cluster, found = pooled(plan), set[str]()
         before = {name for split in divided for name in split.before}
         bound = set(self._bound)

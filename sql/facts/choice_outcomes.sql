@@ -4,7 +4,7 @@ layer: fact
 title: What became of each question
 inputs: [choice_answers, choice_cells, choice_confidences]
 grain: [run_id, item_index]
-split: {choice_probabilities: question_index, choice_questions: question_index, choice_confidences: item_index}
+split: {choice_probabilities: question_index, choice_confidences: item_index}
 parameters: [failed, nll_floor]
 materialize: false
 definition: >-

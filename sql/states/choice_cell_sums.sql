@@ -5,7 +5,7 @@ title: Sums per cell of questions, cluster and confidence
 inputs: [choice_terms]
 grain: [run_id, cell_index, cluster_id, labelled, bin, zone]
 merge: {n: sum, hits: sum, confidence_sum: sum, nll_sum: sum, brier_sum: sum}
-split: {choice_probabilities: question_index, choice_questions: question_index, choice_confidences: item_index, choice_outcomes: question_index}
+split: {choice_probabilities: question_index, choice_confidences: item_index, choice_outcomes: question_index}
 parameters: [bin_rule, n_bins]
 poolable: true
 definition: >-

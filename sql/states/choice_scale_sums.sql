@@ -5,7 +5,7 @@ title: Sums over questions of type score
 inputs: [choice_outcomes, choice_strata]
 grain: [run_id, stratum, cluster_id]
 merge: {n: sum, n_labelled: sum, n_labelled_failed: sum, score_error_sum: sum, rps_sum: sum}
-split: {choice_probabilities: question_index, choice_questions: question_index, choice_confidences: item_index, choice_outcomes: question_index}
+split: {choice_probabilities: question_index, choice_confidences: item_index, choice_outcomes: question_index}
 parameters: []
 poolable: true
 definition: Per population and cluster, the questions of type score, the labelled ones, those of them on which the model failed, and the sums of both ordinal losses over the answered ones.

@@ -5,7 +5,7 @@ title: Coarse ranking by confidence
 inputs: [choice_score_groups, choice_strata]
 grain: [run_id, stratum, bucket]
 merge: {n: sum, errors: sum}
-split: {choice_probabilities: question_index, choice_questions: question_index, choice_confidences: item_index, choice_outcomes: question_index}
+split: {choice_probabilities: question_index, choice_confidences: item_index, choice_outcomes: question_index}
 parameters: []
 definition: Per population and 1,000th of confidence, the labelled answers and the wrong ones, over all clusters. It says which buckets a rank metric has to look into row by row.
 not: Never the last word on a rank; a bucket holds many confidences.
