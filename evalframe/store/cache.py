@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from evalframe.errors import UsageError
+from evalframe.errors import StoreError, UsageError
 from evalframe.store.files import token
 
 FOLDER, GIGABYTES = "EVALFRAME_CACHE", "EVALFRAME_CACHE_GB"
@@ -41,6 +41,7 @@ class Cache:
         """limit: bytes."""
         self.folder = folder
         self.limit = limit
+        self._unlooked = 0  # bytes that may come before it is worth looking how many there are
 
     @classmethod
     def of_user(cls) -> Cache:
@@ -67,21 +68,42 @@ class Cache:
         path = self.folder / sha256[:2] / f"{sha256}{_MADE}"
         if self._is_there(path, size):
             return Kept(path, "")
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._reported():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         beside = path.with_name(f"{sha256}.{token()}{_UNDER_WAY}")
         digest = hashlib.sha256()
         try:
-            with beside.open("xb") as file:
+            with self._reported():
+                file = beside.open("xb", buffering=0)
+            with file:
                 for piece in pieces():
                     digest.update(piece)
-                    file.write(piece)
+                    with self._reported():
+                        file.write(piece)
             if digest.hexdigest() != sha256:
                 return Kept(None, f"SHA-256 {digest.hexdigest()}")
             beside.replace(path)
         finally:
-            beside.unlink(missing_ok=True)
-        self._shrink()
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+        self._unlooked -= size
+        if self._unlooked < 0:
+            self._shrink()
         return Kept(path, "")
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Trouble with the cache is not trouble with the store."""
+        try:
+            yield
+        except OSError as failure:
+            raise StoreError(
+                "a file of the store cannot be copied to this machine",
+                expected="a folder for copies that can be written and has room",
+                found=failure.strerror or str(failure),
+                where=str(self.folder),
+                hint=f"export {FOLDER}=DIR",
+            ) from failure
 
     def _is_there(self, path: Path, size: int) -> bool:
         try:
@@ -102,6 +124,7 @@ class Cache:
         total, now = sum(size for _, size, _ in there), time.time()
         for used, size, path in sorted(there):
             if total <= self.limit or now - used < IN_USE_SECONDS:
-                return
+                break
             path.unlink(missing_ok=True)
             total -= size
+        self._unlooked = max(self.limit - total, self.limit // 100)

@@ -195,5 +195,5 @@ class Catalogue:
             manifest = f"{segment.folder}/{MANIFEST}"
             # Another process may take the same segment out of use, or `gc` remove it, between any two of these steps.
             if self.files.stat(manifest) is not None:
-                self.files.write(f"{segment.folder}/{SUPERSEDED}", b"")
+                self.files.write(f"{segment.folder}/{SUPERSEDED}", b"superseded\n")
                 self.files.remove(manifest)

@@ -26,7 +26,7 @@ def reported(doing: str, where: str | Path) -> Iterator[None]:
         yield
     except OSError as failure:
         if failure.errno is None:  # what pyarrow.fs raises for anything that is not one of this machine's errors
-            from evalframe.store.refusals import remote_trouble
+            from evalframe.store.trouble import remote_trouble
 
             raise remote_trouble(doing, str(where), str(failure)) from failure
         hints = {

@@ -29,6 +29,7 @@ from evalframe.store.files import Sink, reported, token
 from evalframe.store.layout import LEASED, SEALS, WRITERS
 from evalframe.store.places import Given, Made, Place, Stat, named
 from evalframe.store.refusals import changed_file, command
+from evalframe.store.trouble import as_os_error
 
 LEASE_SECONDS = 60.0
 """How long a claim is respected that stays as it is. It is made for a handful of requests."""
@@ -37,6 +38,7 @@ AT_ONCE = 16
 """Requests that wait for an answer at the same time."""
 
 _CHUNK = 1 << 20
+_MARK = b"evalframe\n"
 _SETTINGS = {"s3": ("allow_delayed_open=true",), "gs": ("retry_limit_seconds=30",), "gcs": ("retry_limit_seconds=30",)}
 """What a URI says unless it says it itself: one request for a small file, and an end to trying."""
 
@@ -44,7 +46,7 @@ _SETTINGS = {"s3": ("allow_delayed_open=true",), "gs": ("retry_limit_seconds=30"
 def connect(uri: str) -> RemoteFiles:
     """The place that a URI names. Raises StoreError, without the credentials in it, where that cannot be told."""
     shown = named(uri)
-    with reported("connecting", shown):
+    with reported("connecting", shown), as_os_error():
         try:
             filesystem, base = _from_uri(uri)
             if not base.strip("/"):
@@ -70,6 +72,27 @@ def _from_uri(uri: str) -> tuple[FileSystem, str]:
     return found
 
 
+class _Upload:
+    """A file being written there. It is there once it is closed."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    @property
+    def closed(self) -> bool:
+        found: bool = self._stream.closed
+        return found
+
+    def write(self, data: Any, /) -> int | None:
+        with as_os_error():
+            written: int | None = self._stream.write(data)
+        return written
+
+    def close(self) -> None:
+        with as_os_error():
+            self._stream.close()
+
+
 class RemoteFiles:
     """Files below `base` of a file system. root: its URI as it is printed."""
 
@@ -91,9 +114,11 @@ class RemoteFiles:
     # ---- looking -----------------------------------------------------------------------------------------------------
 
     def _list(self, folder: str, *, deep: bool) -> list[Any]:
-        with reported("listing", self.shown(folder)):
+        """What is in a folder. Some stores show a file without content until it is written to its end."""
+        with reported("listing", self.shown(folder)), as_os_error():
             selector = FileSelector(self._at(folder), allow_not_found=True, recursive=deep)
-            return list(self._filesystem.get_file_info(selector))
+            found = self._filesystem.get_file_info(selector)
+        return [info for info in found if info.type != FileType.File or info.size]
 
     def _below(self, folder: str) -> list[str]:
         """Paths below a folder, relative to it, of all files."""
@@ -115,9 +140,9 @@ class RemoteFiles:
 
     def stat(self, path: str) -> Stat | None:
         """Size and time of a file, None when there is none."""
-        with reported("looking up", self.shown(path)):
+        with reported("looking up", self.shown(path)), as_os_error():
             info = self._filesystem.get_file_info(self._at(path))
-        if info.type == FileType.NotFound:
+        if info.type == FileType.NotFound or (info.type == FileType.File and not info.size):
             return None
         return Stat(info.size or 0, info.mtime_ns or 0)
 
@@ -143,7 +168,7 @@ class RemoteFiles:
     def _require_bucket(self) -> None:
         """A bucket that is not there looks like an empty one until something is written."""
         bucket = self._base.partition("/")[0]
-        with reported("looking up the bucket", self.root):
+        with reported("looking up the bucket", self.root), as_os_error():
             found = self._filesystem.get_file_info(bucket)
         if bucket and found.type == FileType.NotFound:
             raise BucketMissing(
@@ -157,7 +182,7 @@ class RemoteFiles:
     # ---- reading -----------------------------------------------------------------------------------------------------
 
     def _pieces(self, path: str) -> Iterator[bytes]:
-        with self._filesystem.open_input_stream(self._at(path), compression=None) as stream:
+        with as_os_error(), self._filesystem.open_input_stream(self._at(path), compression=None) as stream:
             while piece := stream.read(_CHUNK):
                 yield piece
 
@@ -216,14 +241,15 @@ class RemoteFiles:
         if self.names("") and not self.is_store():
             raise self._no_store("a store cannot begin in this place", "an empty place, or none")
         with reported("creating the store", self.root):
-            self.write(f"{SEALS}/lock", b"")
+            self.write(f"{SEALS}/lock", _MARK)
 
-    def _opened(self, path: str) -> Any:
-        try:
-            return self._filesystem.open_output_stream(self._at(path), compression=None)
-        except FileNotFoundError:  # a file system that has folders
-            self._filesystem.create_dir(self._at(path.rpartition("/")[0]), recursive=True)
-            return self._filesystem.open_output_stream(self._at(path), compression=None)
+    def _opened(self, path: str) -> _Upload:
+        with as_os_error():
+            try:
+                return _Upload(self._filesystem.open_output_stream(self._at(path), compression=None))
+            except FileNotFoundError:  # a file system that has folders
+                self._filesystem.create_dir(self._at(path.rpartition("/")[0]), recursive=True)
+                return _Upload(self._filesystem.open_output_stream(self._at(path), compression=None))
 
     def create(self, folder: str, stem: str, suffix: str) -> tuple[str, Sink]:
         """A new file under a number drawn at random. It is there when it is closed."""
@@ -231,9 +257,10 @@ class RemoteFiles:
         return path, Sink(self._opened(path))
 
     def write(self, path: str, content: bytes) -> None:
-        """A whole small file."""
-        with self._opened(path) as stream:
-            stream.write(content)
+        """A whole small file, of at least one byte."""
+        stream = self._opened(path)
+        stream.write(content)
+        stream.close()
 
     def stage(self, staged: str, content: bytes) -> Callable[[str], None]:
         """Nothing is prepared: writing is whole by itself."""
@@ -244,7 +271,7 @@ class RemoteFiles:
 
     def remove(self, path: str) -> None:
         """Remove a file; nothing happens when it is not there."""
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError), as_os_error():
             self._filesystem.delete_file(self._at(path))
 
     def remove_empty(self, folder: str) -> None:
@@ -278,7 +305,7 @@ class RemoteFiles:
         while True:
             mine = f"{start}{token()}{LEASED}"
             try:
-                self.write(f"{WRITERS}/{mine}", b"")
+                self.write(f"{WRITERS}/{mine}", _MARK)
                 others = [name for name in self.names(WRITERS) if name.startswith(start) and name != mine]
                 now = time.monotonic()
                 if all(now - seen.setdefault(name, now) >= LEASE_SECONDS for name in others):

@@ -91,9 +91,7 @@ def _run_of(seal: Seal) -> str | None:
 def _files(files: Place, seals: dict[str, Seal]) -> Iterator[Finding]:
     owners = {file.sha256: (seal, file) for seal in seals.values() for file in seal.files}
     every = [(seal, file) for seal in seals.values() for file in seal.files]
-    for seal, file in counted("files", every):
-        if (finding := _file(files, seal, file, owners)) is not None:
-            yield finding
+    yield from filter(None, files.each(lambda each: _file(files, *each, owners), counted("files", every)))
 
 
 def _file(files: Place, seal: Seal, file: SealedFile, owners: dict[str, tuple[Seal, SealedFile]]) -> Finding | None:
