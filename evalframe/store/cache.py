@@ -106,12 +106,13 @@ class Cache:
             ) from failure
 
     def _is_there(self, path: Path, size: int) -> bool:
-        try:
-            if path.stat().st_size != size:
+        with self._reported():
+            try:
+                if path.stat().st_size != size:
+                    return False
+                os.utime(path)  # used now
+            except (FileNotFoundError, NotADirectoryError):
                 return False
-            os.utime(path)  # used now
-        except FileNotFoundError:
-            return False
         return True
 
     def _shrink(self) -> None:

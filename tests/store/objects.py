@@ -20,9 +20,13 @@ SHOWN = "s3://memory/results"
 
 
 class Objects(FileSystemHandler):
-    """before: called with what is to be done and the key, so that a test can fail it or do something meanwhile."""
+    """before: called with what is to be done and the key, so that a test can fail it or do something meanwhile.
 
-    def __init__(self) -> None:
+    begins_empty: whether a file is there, without content, from when it is opened.
+    """
+
+    def __init__(self, *, begins_empty: bool = False) -> None:
+        self.begins_empty = begins_empty
         self.kept: dict[str, tuple[bytes, float]] = {}
         self.before: Callable[[str, str], None] = lambda doing, key: None
 
@@ -82,6 +86,8 @@ class Objects(FileSystemHandler):
     open_input_file = open_input_stream
 
     def open_output_stream(self, path: str, metadata: object) -> pa.PythonFile:
+        if self.begins_empty:
+            self.kept[path] = (b"", time.time())
         return pa.PythonFile(_Upload(self, path), mode="w")
 
     def delete_file(self, path: str) -> None:

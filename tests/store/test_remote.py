@@ -8,14 +8,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from evalframe.cli.run import run
-from evalframe.errors import EvalframeError, StoreConflict, StoreCorrupt, StoreError, UsageError
+from evalframe.errors import AccessRefused, EvalframeError, StoreConflict, StoreCorrupt, StoreError, UsageError
 from evalframe.store import Store, faults, remote
 from evalframe.store.journal import TRUSTED_SECONDS, writers
-from evalframe.store.refusals import remote_trouble
+from evalframe.store.trouble import remote_trouble
 from tests.store.anywhere import Anywhere, Commands, whole_runs
 from tests.store.objects import BUCKET, SECRET, SHOWN, URI, Objects, reach
 from tests.store.things import predictions, write_results, write_run
@@ -27,6 +28,15 @@ class TestAmongObjects(Anywhere, Commands):
     @pytest.fixture
     def uri(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
         reach(monkeypatch, tmp_path / "cache", memory=Objects())
+        return URI
+
+
+class TestWhereAFileBeginsEmpty(Anywhere):
+    """Azure shows a file without content from when it is opened until it is closed."""
+
+    @pytest.fixture
+    def uri(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+        reach(monkeypatch, tmp_path / "cache", memory=Objects(begins_empty=True))
         return URI
 
 
@@ -150,23 +160,26 @@ def test_a_dead_writers_claim_is_respected_only_for_a_while(
             assert held is False
         with place.exclusive("another lock", wait=False) as held:
             assert held is None
-    place.write(f".writers/{claim}", b"")
+    place.write(f".writers/{claim}", b"a claim")
     monkeypatch.setattr(remote, "LEASE_SECONDS", 0.05)
     with place.exclusive("a lock") as held:
         assert held is None
     assert store.gc() == []
-    objects.kept[f"{BUCKET}/results/.writers/{claim}"] = (b"", time.time() - TRUSTED_SECONDS - 1)
+    objects.kept[f"{BUCKET}/results/.writers/{claim}"] = (b"a claim", time.time() - TRUSTED_SECONDS - 1)
     assert store.gc() == [f".writers/{claim}"]
 
 
 # ---- writers that die -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("begins_empty", [False, True])
 def test_wherever_a_writer_dies_readers_see_whole_runs_and_gc_removes_the_rest(
-    store: Store, objects: Objects, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    store: Store, objects: Objects, begins_empty: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     write_run(store, "old")
     moments: list[tuple[str, Objects]] = []
+    objects.begins_empty = begins_empty
+    objects.before = lambda doing, key: moments.append((f"{doing} {key}", objects.copy()))
     monkeypatch.setattr(faults, "reach", lambda point: moments.append((point, objects.copy())))
     write_run(store, "new", [1, 2, 3, 4])
     write_results(store, "new")
@@ -186,7 +199,7 @@ def test_wherever_a_writer_dies_readers_see_whole_runs_and_gc_removes_the_rest(
         assert whole_runs(after) == seen, point
         assert write_run(after, "new", [1, 2, 3, 4]) == ("unchanged" if "new" in seen else "written"), point
         assert after.verify().to_pylist() == [], point
-    assert {point for point, _ in moments} == {
+    assert {point for point, _ in moments if " " not in point} == {
         "writer.begun", "part.created", "part.write", "part.closed", "seal.before_write", "seal.written",
         "seal.before_rename", "seal.after_rename", "writer.before_release", "compaction.before_rename",
         "compaction.after_rename",
@@ -227,6 +240,41 @@ def test_a_connection_that_breaks_at_any_request_leaves_a_sound_store(
     store.gc()
     assert store.verify().to_pylist() == []
     assert set(whole_runs(Store.open(URI)).values()) == {3}
+
+
+def test_trouble_in_arrows_own_words_is_trouble_too(store: Store, objects: Objects) -> None:
+    def before(doing: str, key: str) -> None:
+        raise pa.ArrowException("Unknown error: Failed to get token from DefaultAzureCredential")
+
+    objects.before = before
+    for ask in (store.run_ids, lambda: write_run(store, "a"), lambda: Store.open(URI), store.verify, store.gc):
+        with pytest.raises(AccessRefused):
+            ask()
+
+
+def test_a_store_is_copied_from_a_folder_with_any_tool(store: Store, objects: Objects, tmp_path: Path) -> None:
+    folder = Store.open(tmp_path / "store", create=True, durable=False)
+    for number in range(3):
+        write_run(folder, f"run {number}")
+        write_results(folder, f"run {number}")
+    folder.compact()
+    objects.kept.clear()
+    for path in folder._files.walk():
+        objects.put(f"{BUCKET}/results/{path}", folder._files.read(path))
+    copied = Store.open(URI)
+    assert copied.runs().equals(folder.runs())
+    assert copied.read("metric_values").equals(folder.read("metric_values"))
+    assert copied.verify().to_pylist() == []
+    assert write_run(copied, "run 0") == "unchanged"
+
+
+def test_a_cache_that_cannot_be_written_is_named(store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    write_run(store, "a")
+    (tmp_path / "a file").write_text("not a folder")
+    monkeypatch.setenv("EVALFRAME_CACHE", str(tmp_path / "a file"))
+    with pytest.raises(StoreError, match="cannot be copied to this machine") as refused:
+        Store.open(URI).read("class_predictions")
+    assert refused.value.where == str(tmp_path / "a file")
 
 
 def test_a_copy_that_does_not_match_its_seal_is_refused(store: Store, objects: Objects) -> None:
@@ -310,6 +358,8 @@ def test_a_server_that_lets_nobody_in_without_a_name(
          " response body.", "EF304"),
         ("AWS Error INVALID_ACCESS_KEY_ID during ListObjectsV2 operation: The AWS Access Key Id you provided does not"
          " exist in our records.", "EF304"),
+        ("Check for Hierarchical Namespace support on 'https://account.blob.core.windows.net/c' failed:"
+         " N5Azure4Core11Credentials23AuthenticationExceptionE: Failed to get token from Default", "EF304"),
         ("google::cloud::Status(UNAUTHENTICATED: Could not create a OAuth2 access token", "EF304"),
         ("AWS Error SLOW_DOWN during PutObject operation: Please reduce your request rate.", "EF301"),
     ],
