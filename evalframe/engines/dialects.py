@@ -23,15 +23,25 @@ def render(sql: str, dialect: str, name: str = "the query") -> str:
     """
     sqlglot = _sqlglot(dialect)
     try:
-        return str(sqlglot.transpile(sql, read="duckdb", write=dialect, pretty=True)[0])
+        # What a dialect cannot say would otherwise be left out with a warning, and the text would mean something else.
+        written = sqlglot.transpile(
+            sql, read="duckdb", write=dialect, pretty=True, unsupported_level=sqlglot.ErrorLevel.RAISE
+        )
+        return str(written[0])
+    except sqlglot.errors.UnsupportedError as error:
+        raise _not_portable(name, dialect, "a dialect that can say it, such as spark", error, "window frame") from None
     except sqlglot.errors.SqlglotError as error:
-        raise NotPortable(
-            f"{name} cannot be written in {dialect}",
-            expected="a query of the portable subset",
-            found=" ".join(str(error).split())[:300],
-            hint=f"evalframe explain {name}",
-            reason="syntax",
-        ) from None
+        raise _not_portable(name, dialect, "a query of the portable subset", error, "syntax") from None
+
+
+def _not_portable(name: str, dialect: str, expected: str, error: Exception, reason: str) -> NotPortable:
+    return NotPortable(
+        f"{name} cannot be written in {dialect}",
+        expected=expected,
+        found=" ".join(str(error).split())[:300],
+        hint=f"evalframe explain {name}",
+        reason=reason,
+    )
 
 
 def rendered(plan: Plan, dialect: str) -> Mapping[str, str]:
