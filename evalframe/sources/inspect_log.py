@@ -122,6 +122,7 @@ class _Reader:
             sample.at("epoch").count() or 1,
             self.task,
             None if target is None else sha256_text(spelled(target)),
+            f"{FORMAT}/{self.scorer or ''}",
             correct,
             self.error(sample) if correct is None else None,
         )

@@ -23,11 +23,20 @@ from evalframe.sources.fields import file_sha256
 from evalframe.sources.marks import Mark
 from evalframe.sources.values import shown
 
+FORMAT = "lm-eval"
+
 Normalisation = Literal["total", "characters", "bytes"]
 """softmax over the options of their log-likelihood as it is (total), per character, or per byte of UTF-8.
 
 The most probable option is then the one that the harness scores in acc, acc_norm or acc_bytes.
 """
+
+QUESTION: Mapping[str, str] = {
+    "total": "log-likelihood in total",
+    "characters": "log-likelihood per character",
+    "bytes": "log-likelihood per byte",
+}
+"""Part of what identifies a row: runs that were normalised differently answer different questions."""
 
 CHECKED_AGAINST: Mapping[str, str] = {"total": "acc", "characters": "acc_norm", "bytes": "acc_bytes"}
 DELIMITER = " "
@@ -158,6 +167,7 @@ class _Reader:
         self.check(sample, p.index(max(p)) == label)
         return {
             "id": self.item(sample),
+            "question": QUESTION[self.options.normalisation],
             "task": self.task,
             "type": "choice",
             "keys": _distinct(options),
@@ -211,7 +221,8 @@ class _Reader:
         target = sample.at("target_hash").text()
         if target is None and sample.at("target").value is not None:
             target = sha256_text(spelled(sample.at("target").value))
-        return Mark(self.item(sample), 1, self.task, target, bool(value))
+        by = self.metric if self.filter in (None, "none") else f"{self.metric},{self.filter}"
+        return Mark(self.item(sample), 1, self.task, target, f"{FORMAT}/{by}", bool(value))
 
     def only_metric(self, sample: Part) -> str:
         names = _metrics(sample)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from evalframe.sources.documents import Part, spelled
+from evalframe.sources.lm_eval import FORMAT
 from evalframe.sources.recorded import Published, Result
 
-FORMAT = "lm-eval"
 KNOWN = ("results", "configs")
 """Keys by which a document is known to be one of these."""
 

@@ -15,17 +15,19 @@ from evalframe.sources.values import shown
 ERROR_LENGTH = 500
 """Characters of an error that are kept: it says why there is no answer, and is no log."""
 
-_FIELDS = ("item_id", "attempt", "task", "target_digest", "correct", "error")
+_FIELDS = ("item_id", "attempt", "task", "target_digest", "marked_by", "correct", "error")
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One attempt at one item. correct: null where nobody marked it; error: why there is no answer, else null."""
+    """One attempt at one item. marked_by: which scorer or metric of the tool. correct: null where nobody marked it;
+    error: why there is no answer, else null."""
 
     item_id: str
     attempt: int
     task: str | None
     target_digest: str | None
+    marked_by: str
     correct: bool | None
     error: str | None = None
 
@@ -45,7 +47,7 @@ def mark_tables(marks: Iterable[Mark], run_id: str, where: str) -> tuple[str, di
                 hint="name the files of one evaluation once each",
             )
     table = contract("answer_marks")
-    attempts = [str(mark.attempt) for mark in rows]
+    attempts = [f"{mark.attempt} {mark.marked_by}" for mark in rows]
     columns: dict[str, list[object]] = {
         "run_id": [run_id] * len(rows),
         "item_index": list(range(len(rows))),

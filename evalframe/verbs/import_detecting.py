@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from evalframe.errors import FileFormatUnknown, UsageError
-from evalframe.sources import every_eval_ever, inspect_log, lm_eval_results
+from evalframe.sources import every_eval_ever, inspect_log, lm_eval, lm_eval_results
 from evalframe.sources.choice_json import read_objects
 from evalframe.sources.documents import read_document
 
-EVERY_EVAL_EVER, LM_EVAL, INSPECT = every_eval_ever.FORMAT, lm_eval_results.FORMAT, inspect_log.FORMAT
+EVERY_EVAL_EVER, LM_EVAL, INSPECT = every_eval_ever.FORMAT, lm_eval.FORMAT, inspect_log.FORMAT
 FORMATS = (EVERY_EVAL_EVER, LM_EVAL, INSPECT)
 
 LINES = ".jsonl"

@@ -5,7 +5,7 @@ title: The marked items of a run
 inputs: [answer_marks]
 grain: [run_id, item_id]
 parameters: []
-definition: Every attempt at every item by its name, with what the right answer is where the source says it, and its task.
+definition: Every attempt at every item by its name, with what the right answer is where the source says it, its task, and what marks it.
 not: Holds nothing that depends on an answer.
 --- */
 SELECT
@@ -15,5 +15,5 @@ SELECT
     CAST(length(item_id) AS VARCHAR) || ':' || item_id || CAST(attempt AS VARCHAR) AS item_id,
     target_digest AS label,
     item_id AS cluster_id,
-    task AS stratum
+    coalesce(CAST(length(task) AS VARCHAR) || ':' || task, '-') || marked_by AS stratum
 FROM answer_marks

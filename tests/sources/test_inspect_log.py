@@ -34,6 +34,7 @@ def test_every_field_of_a_sample_goes_where_it_belongs(tmp_path: Path) -> None:
     assert (first.item_id, first.attempt, first.task, first.correct, first.error) == ("a", 1, "org/sums", True, None)
     assert (second.item_id, second.attempt, second.correct) == ("a", 2, False)
     assert (third.item_id, third.attempt, third.correct) == ("17", 1, True)
+    assert first.marked_by == "inspect/match"
     assert first.target_digest == second.target_digest == sha256_text('"the target"')
     assert third.target_digest == sha256_text('["one","other"]')
 

@@ -38,6 +38,7 @@ def test_every_field_of_a_choice_goes_where_it_belongs(tmp_path: Path) -> None:
     assert row.pop("p") == pytest.approx([math.exp(x) / total for x in LIKELIHOODS], rel=1e-15)
     assert row == {
         "id": f"arc_easy/41/{digest('doc 41')[:16]}",
+        "question": "log-likelihood in total",
         "task": "arc_easy",
         "type": "choice",
         "keys": [" no", " yes, it is", " perhaps"],
@@ -54,6 +55,7 @@ def test_the_softmax_is_taken_of_what_was_asked_for(tmp_path: Path) -> None:
     assert by_name["characters"] == softmax([-1.5 / 2, -2.75 / 4, -6.5 / 13])
     assert by_name["bytes"] == softmax([-1.5 / 2, -2.75 / 5, -6.5 / 13])
     assert [p.index(max(p)) for p in by_name.values()] == [0, 2, 2]
+    assert len({read_samples(path, Options(n)).rows[0]["question"] for n in ("total", "characters", "bytes")}) == 3
 
 
 @pytest.mark.parametrize(
@@ -98,6 +100,7 @@ def test_every_field_of_a_generated_answer_goes_where_it_belongs(tmp_path: Path)
     assert first.item_id == f"gsm/7/{digest('doc 7')[:16]}"
     assert (first.attempt, first.task, first.target_digest) == (1, "gsm", digest("target 7"))
     assert (first.correct, second.correct, first.error) == (True, False, None)
+    assert first.marked_by == "lm-eval/exact_match"
     assert (read.metric, read.rows) == ("exact_match", [])
 
 
@@ -117,6 +120,7 @@ def test_each_filter_has_answers_of_its_own(tmp_path: Path) -> None:
         read_samples(path, Options())
     assert [m.correct for m in read_samples(path, Options(filter="strict")).marks] == [True, False]
     assert [m.correct for m in read_samples(path, Options(filter="flexible")).marks] == [False, False]
+    assert read_samples(path, Options(filter="strict")).marks[0].marked_by == "lm-eval/exact_match,strict"
     with pytest.raises(UsageError, match="strict"):
         read_samples(path, Options(filter="none"))
 

@@ -188,7 +188,7 @@ def test_importing_again_changes_nothing_and_another_file_is_refused(tmp_path: P
     assert set(again.table["outcome"].to_pylist()) == {"unchanged"}
     other = import_files([arc], store=store, run_id="other", normalisation="characters")
     runs = {run: Store.open(store).run(run).dataset_id for run in ("small", other.to_pylist()[0]["run_id"])}
-    assert len(set(runs.values())) == 1  # the same questions, asked of other probabilities
+    assert len(set(runs.values())) == 2  # softmaxes of two kinds do not answer one question
     with pytest.raises(StoreConflict):
         import_files([arc], store=store, run_id="small", normalisation="characters")
 
@@ -326,3 +326,12 @@ def test_the_store_says_the_same(tmp_path: Path) -> None:
     opened = evalframe.open(tmp_path / "store")
     assert opened.import_files([path], run_id="b").to_pylist()[0]["outcome"] == "written"
     assert opened.folder.run_ids() == ["a", "b"]
+
+
+def test_marks_of_two_scorers_are_not_compared(tmp_path: Path) -> None:
+    samples = [inspect_sample(i, 1, "t", {"match": "C", "judge": "I"}) for i in range(3)]
+    path = written(tmp_path / "log.json", inspect_log(samples, {}))
+    for scorer in ("match", "judge"):
+        import_files([path], store=tmp_path / "store", run_id=scorer, scorer=scorer)
+    compared = evalframe.open(tmp_path / "store").compare("match", "judge", replicates=10)
+    assert compared.verdict == "not_comparable"
