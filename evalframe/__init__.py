@@ -21,7 +21,7 @@ __all__ = ["engine", "open"]
 
 
 def open(path: Path | str) -> Store:
-    """The store in folder `path`. Raises StoreError when there is none.
+    """The store in folder `path`, or at a URI such as `s3://bucket/results`. Raises StoreError when there is none.
 
     Example: evalframe.open("results").sql("SELECT * FROM metric_values").to_polars()
     """

@@ -66,9 +66,11 @@ def connect(uri: str) -> RemoteFiles:
 def _from_uri(uri: str) -> tuple[FileSystem, str]:
     parts = urlsplit(uri)
     more = [each for each in _SETTINGS.get(parts.scheme.lower(), ()) if each.partition("=")[0] not in parts.query]
-    found: tuple[FileSystem, str] = FileSystem.from_uri(
-        parts._replace(query="&".join(filter(None, (parts.query, *more)))).geturl()
-    )
+    found: tuple[FileSystem, str]
+    try:
+        found = FileSystem.from_uri(parts._replace(query="&".join(filter(None, (parts.query, *more)))).geturl())
+    except pa.ArrowInvalid:  # a version that does not know the setting
+        found = FileSystem.from_uri(uri)
     return found
 
 

@@ -151,7 +151,7 @@ class Store:
 
 
 def open_store(path: Path | str) -> Store:
-    """The store in folder `path`, which must exist. Raises StoreError when it is not one."""
+    """The store in folder `path` or at a URI, which must exist. Raises StoreError when it is not one."""
     return Store(Folder.open(path))
 
 
