@@ -219,18 +219,22 @@ def test_matrix_and_bins_give_the_metrics_back(
     assert dashboard_database.sql(sql(bins, error)).fetchall() == [(None,)]
 
 
-def test_the_reading_of_a_comparison_is_that_of_its_interval(
+def test_the_reading_of_a_comparison_is_that_of_its_interval_and_its_adjusted_p(
     dashboard_files: dict[str, Any], dashboard_database: duckdb.DuckDBPyConnection
 ) -> None:
     dataset = of_kind(dashboard_files, "datasets")["comparisons"]
-    rows = dashboard_database.sql(sql(dataset, "reading, status, gain, gain_low, gain_high, better, change")).fetchall()
-    assert {"better", "not separable", "test only"} <= {row[0] for row in rows}
-    for reading, status, gain, low, high, better, change in rows:
+    rows = dashboard_database.sql(
+        sql(dataset, "reading, status, gain, gain_low, gain_high, better, change, p_adjusted")
+    ).fetchall()
+    assert {"better, unadjusted", "not separable", "test only"} <= {row[0] for row in rows}
+    for reading, status, gain, low, high, better, change, p in rows:
         assert (reading == status) == (status != "ok")
         assert gain is None or gain == (-change if better == "lower" else change)
-        if reading in ("better", "worse", "not separable"):
+        if status == "ok" and low is not None:
             assert low <= high
-            assert reading == ("better" if low > 0 else "worse" if high < 0 else "not separable")
+            side = "better" if low > 0 else "worse" if high < 0 else "not separable"
+            weak = side != "not separable" and p is not None and p > 0.05
+            assert reading == side + (", unadjusted" if weak else "")
 
 
 def test_every_query_runs_on_postgresql_too(dashboard_files: dict[str, Any], whole: Star, postgresql: str) -> None:
