@@ -15,7 +15,8 @@ def export(
     *,
     store: StoreOption,
     to: Annotated[
-        str, Parameter(help="FILE.duckdb, parquet:DIR, csv:DIR, superset:FILE.zip or postgresql://USER@HOST/DATABASE.")
+        str,
+        Parameter(help="FILE.duckdb, parquet:DIR, csv:DIR, eee:DIR, superset:FILE.zip or postgresql://USER@HOST/DB."),
     ],
     database: Annotated[
         str | None, Parameter(help="URI of the database that superset:FILE.zip reads; default: FILE.duckdb beside it.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -21,6 +22,7 @@ class Database:
     """A DuckDB file that any version from 1.0 on opens."""
 
     path: Path
+    compares: ClassVar[bool] = True
 
     @property
     def shown(self) -> str:

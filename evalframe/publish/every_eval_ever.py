@@ -53,6 +53,7 @@ class EveryEvalEver(Folder):
 
     path: Path
     kind: ClassVar[str] = "eee"
+    compares: ClassVar[bool] = False
 
     def _write_files(self, folder: Path, star: Star) -> None:
         for record in records(star):
@@ -67,7 +68,8 @@ def place_of(record: Mapping[str, Any]) -> Path:
     model = record["model_info"]
     protocol = record["eval_library"]["additional_details"].get(PROTOCOL, "recorded")
     digest = hashlib.sha256(canonical_json(record).encode()).digest()
-    folders = [_segment(text) for text in (protocol, model.get("developer", UNKNOWN), model["name"])]
+    developer, _, name = model["id"].partition("/") if "/" in model["id"] else ("", "", model["id"])
+    folders = [_segment(text) for text in (protocol.replace("/", "-"), developer or model.get("developer", ""), name)]
     return Path("data", *folders, f"{UUID(bytes=digest[:16], version=4)}.json")
 
 

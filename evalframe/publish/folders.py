@@ -27,6 +27,7 @@ class Folder(ABC):
 
     path: Path
     kind: ClassVar[str]
+    compares: ClassVar[bool] = True
     note: ClassVar[str] = ""
 
     @property

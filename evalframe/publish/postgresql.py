@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 from evalframe.errors import DatabaseRefused, ExtraMissing
@@ -26,6 +26,7 @@ class Postgresql:
     """A database by its URI. The tables live in the schema `evalframe`."""
 
     uri: str
+    compares: ClassVar[bool] = True
 
     @property
     def shown(self) -> str:

@@ -6,6 +6,7 @@ import io
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 from evalframe.errors import UsageError
@@ -32,6 +33,7 @@ class Superset:
 
     path: Path
     database: str | None = None
+    compares: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse a database that cannot be named before anything is computed."""

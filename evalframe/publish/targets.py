@@ -23,6 +23,10 @@ class Target(Protocol):
     def shown(self) -> str:
         """The place as it may be printed: without a password."""
 
+    @property
+    def compares(self) -> bool:
+        """Whether comparisons are among what it holds; where not, none need be made for it."""
+
     def write(self, star: Star, *, force: bool) -> Outcome:
         """Put the star schema there. Raises StoreConflict where something else is and `force` does not help."""
 

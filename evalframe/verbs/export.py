@@ -42,7 +42,7 @@ def export(
     force: bool = False,
     database: str | None = None,
 ) -> Exported:
-    """Export to `FILE.duckdb`, `parquet:DIR`, `csv:DIR`, `superset:FILE.zip` or `postgresql://...`.
+    """Export to `FILE.duckdb`, `parquet:DIR`, `csv:DIR`, `eee:DIR` (records), `superset:FILE.zip` or `postgresql://...`.
 
     baseline: the run the others are compared with; default the oldest of each protocol and evaluation set. compare:
     False leaves only comparisons that are sealed in the store. force: replace another export. database: URI of what
@@ -50,7 +50,7 @@ def export(
     another target, StoreConflict where something else is there, ExtraMissing and DatabaseRefused for PostgreSQL.
     """
     place = target(to, database)
-    made = comparisons(store, baseline, replicates=replicates) if compare else None
+    made = comparisons(store, baseline, replicates=replicates) if compare and place.compares else None
     whole = star(store, catalogue(), [one.table for one in made.comparisons] if made else [])
     outcome = place.write(whole, force=force)
     counts = pa.table(
@@ -59,5 +59,6 @@ def export(
             "rows": pa.array([table.num_rows for table in whole.tables.values()], pa.int64()),
         }
     )
-    left_out = made.left_out if made else ("comparisons: only those sealed in the store",)
+    sealed_only = ("comparisons: only those sealed in the store",) if place.compares else ("comparisons: none",)
+    left_out = made.left_out if made else sealed_only
     return Exported(counts, place.shown, outcome, whole.digest, left_out)

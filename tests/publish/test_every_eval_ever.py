@@ -210,7 +210,7 @@ def test_records_are_the_same_bytes_from_every_export(folder: Path, whole: Star)
 @pytest.mark.parametrize("model", ["..", ".", "../../x", "/etc", "a/b", "", "nul\x00", "é" * 300, "con", "~", "a\nb"])
 def test_no_name_leads_out_of_the_folder(whole: Star, model: str) -> None:
     record = next(records(whole))
-    record["model_info"] = {**record["model_info"], "name": model, "developer": model}
+    record["model_info"] = {**record["model_info"], "id": model, "developer": model}
     place = place_of(record)
     assert not place.is_absolute()
     assert len(place.parts) == 5
