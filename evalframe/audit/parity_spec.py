@@ -55,8 +55,10 @@ def read_spec(path: Path) -> Spec:
     """The spec in `path`. Raises FileUnreadable, or UsageError naming the key that cannot be meant."""
     import yaml
 
+    from evalframe.contracts import yaml_text
+
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        content = yaml_text.parsed(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise FileUnreadable(
             f"{path.name} cannot be read",

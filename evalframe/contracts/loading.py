@@ -10,6 +10,7 @@ import yaml
 
 from evalframe.contracts.model import Contract
 from evalframe.contracts.odcs import read_document, refused
+from evalframe.contracts.yaml_text import parsed
 from evalframe.errors import UnknownName
 from evalframe.resources import folder
 
@@ -56,10 +57,8 @@ def _names() -> tuple[str, ...]:
 
 def load(path: Path) -> Contract:
     """Read one contract file; one that is not exactly of the form `odcs` describes raises ContractFileError."""
-    # The C parser is ten times as fast, and every command reads contracts.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        document = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+        document = parsed(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         found = " ".join(str(error).split())
         raise refused(str(path), "a YAML document in UTF-8", found) from error

@@ -46,7 +46,12 @@ def read_case(path: Path) -> Case:
     """The case in `path`, named `<relation>.yaml` or `<relation>__<what>.yaml`. Unknown keys are refused."""
     import yaml
 
-    content = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    from evalframe.contracts import yaml_text
+
+    try:
+        content = yaml_text.parsed(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise _refuse(path, "a case cannot be read", "a YAML document in UTF-8", " ".join(str(error).split())) from None
     _known_keys(path, content, ("shows", "inputs", "parameters", "outputs", "tolerance"), required=("shows", "outputs"))
     outputs = content["outputs"]
     _known_keys(path, outputs, ("rows", "ctes"))

@@ -51,12 +51,17 @@ def read_relation(path: Path) -> Relation:
 def _split(path: Path) -> tuple[dict[str, Any], str]:
     import yaml
 
-    text = path.read_text(encoding="utf-8")
+    from evalframe.contracts import yaml_text
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _refuse(path, "a relation cannot be read", "SQL in UTF-8 with front matter", str(error)) from None
     if not text.startswith(_OPEN) or _CLOSE not in text:
         raise _refuse(path, "front matter is missing", f"{_OPEN} on the first line, YAML, {_CLOSE}", repr(text[:40]))
     head, _, body = text[len(_OPEN) :].partition(_CLOSE)
     try:
-        parsed = yaml.load(head, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        parsed = yaml_text.parsed(head)
     except yaml.YAMLError as error:
         raise _refuse(
             path, "front matter is not YAML", "one `key: value` a line (quote a value that holds `: `)", str(error)

@@ -121,8 +121,10 @@ def read_folds(path: Path) -> tuple[Fold, ...]:
     """The folds of a YAML file: `folds: [{evaluate: [S..], calibrate: [S..]}]`, named 1, 2, ... in its order."""
     import yaml
 
+    from evalframe.contracts import yaml_text
+
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        content = yaml_text.parsed(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise FileUnreadable(
             f"{path.name} cannot be read",
