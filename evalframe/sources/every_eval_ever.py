@@ -62,7 +62,8 @@ def record_of(document: Any, path: Path, sha256: str) -> Published:
     if not version.name().startswith(VERSIONS):
         version.refuse("a version " + " or ".join(f"{start}x" for start in VERSIONS), what="the schema is not known")
     library = record.at("eval_library")
-    library.at("name").name(), library.at("version").name()
+    if library.value is not None:  # which older records do not have
+        library.at("name").name(), library.at("version").name()
     free = library.at("additional_details")
     run_id = free.at(RUN_ID)
     run_id.text()  # refuses what is no text; a run may have an empty name
@@ -94,6 +95,8 @@ def _result(part: Part, *, own: bool) -> Result:
     config, score = part.at("metric_config"), part.at("score_details")
     uncertainty = score.at("uncertainty")
     interval, details = uncertainty.at("confidence_interval"), score.at("details")
+    if interval.value is None:  # where schema 0.2.0 has it
+        interval = score.at("confidence_interval")
     lower = config.at("lower_is_better").truth()
     evaluation = part.at("evaluation_name").name()
     if lower is None:

@@ -107,8 +107,12 @@ def test_results_of_one_name_are_told_apart_by_their_ids_or_refused(tmp_path: Pa
 def test_older_records_are_read(tmp_path: Path) -> None:
     older = record_result()
     del older["evaluation_result_id"], older["metric_config"]["metric_id"]
-    published = read(tmp_path, record(older, schema_version="0.2.1"))
-    assert published.results[0].metric == "Exact match"
+    older["score_details"] = {"score": 0.5, "confidence_interval": {"lower": 0.25, "upper": 0.75}}
+    whole = record(older, schema_version="0.2.0")
+    del whole["eval_library"]
+    (result,) = read(tmp_path, whole).results
+    assert (result.metric, result.interval_low, result.interval_high) == ("Exact match", 0.25, 0.75)
+    assert (result.confidence_level, result.standard_error, result.n_samples) == (None, None, None)
 
 
 @pytest.mark.parametrize(
