@@ -125,7 +125,7 @@ class Sink:
 class LocalFiles:
     """Files below a local folder. Locks end with the process that holds them; a rename gives a file its name."""
 
-    keeps_folders = True
+    keeps_folders, settles_late = True, False
 
     def __init__(self, root: Path, *, durable: bool = True) -> None:
         self.root = root

@@ -47,6 +47,10 @@ class Place(Protocol):
     def keeps_folders(self) -> bool:
         """Whether a folder stays when its last file goes."""
 
+    @property
+    def settles_late(self) -> bool:
+        """Whether a file may appear after writing it was reported to have failed."""
+
     def shown(self, path: str) -> Path | str:
         """A path of the store as messages name it."""
 

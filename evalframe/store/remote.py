@@ -98,7 +98,7 @@ class _Upload:
 class RemoteFiles:
     """Files below `base` of a file system. root: its URI as it is printed."""
 
-    keeps_folders = False
+    keeps_folders, settles_late = False, True
 
     def __init__(self, filesystem: FileSystem, base: str, root: str, cache: Cache | None = None) -> None:
         self.root = root

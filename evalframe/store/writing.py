@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from evalframe.contracts import contract
-from evalframe.errors import StoreError
+from evalframe.errors import StoreConflict, StoreError
 from evalframe.store import faults
 from evalframe.store.files import reported
 from evalframe.store.journal import Journal
@@ -52,8 +52,10 @@ def seal(
             versions = {name: contract(name).version for name in tables}
             ours = replace(given, files=tuple(written), contracts=versions)
             first = ledger.publish(journal, ours)
-        except BaseException:
-            if not _stands(ledger, ours):
+        except BaseException as failure:
+            if files.settles_late and ours is not given and not isinstance(failure, StoreConflict):
+                journal.keep()  # the seal may still come: `gc` looks again when the journal is old
+            elif not _stands(ledger, ours):
                 _remove(files, journal, created)
             raise
         if first != ours:
