@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from evalframe.cli.run import run
-from evalframe.errors import AccessRefused, StoreCorrupt, StoreError, UsageError
+from evalframe.errors import AccessRefused, StoreCorrupt, StoreError, StoreUnreachable, UsageError
 from evalframe.store import Store
 from evalframe.store.journal import writers
 from evalframe.store.trouble import remote_trouble
@@ -55,6 +55,23 @@ def test_a_connection_that_breaks_at_any_request_leaves_a_sound_store(
     store.gc()
     assert store.verify().to_pylist() == []
     assert set(whole_runs(Store.open(URI)).values()) == {3}
+
+
+def test_a_seal_that_comes_after_its_writer_gave_up_finds_its_files(store: Store, objects: Objects) -> None:
+    def put(key: str, content: bytes) -> None:
+        if "/.seals/runs/" in key:
+            late.append((key, content))
+            raise OSError("AWS Error NETWORK_CONNECTION during PutObject operation: timed out")
+        at_once(key, content)
+
+    late: list[tuple[str, bytes]] = []
+    at_once, objects.put = objects.put, put  # type: ignore[method-assign]
+    with pytest.raises(StoreUnreachable, match="sealing failed"):
+        write_run(store, "a")
+    assert store.run_ids() == []
+    at_once(*late[0])
+    assert whole_runs(Store.open(URI)) == {"a": 3}
+    assert store.verify().to_pylist() == []
 
 
 def test_trouble_in_arrows_own_words_is_trouble_too(store: Store, objects: Objects) -> None:
