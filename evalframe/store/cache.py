@@ -1,4 +1,4 @@
-"""Copies of sealed files on this machine, by their SHA-256, for stores that lie elsewhere.
+"""Copies of seals and of the files they list on this machine, for stores that lie elsewhere.
 
 DuckDB reads files of this machine only, and so it stays: a copy is checked once and then read as fast as any file. The
 folder is EVALFRAME_CACHE (default: `evalframe` in the user's cache folder) and holds EVALFRAME_CACHE_GB (default 10);
@@ -24,7 +24,7 @@ FOLDER, GIGABYTES = "EVALFRAME_CACHE", "EVALFRAME_CACHE_GB"
 IN_USE_SECONDS = 3600.0
 """A copy used so lately may be open in a process, or be about to."""
 
-_MADE, _UNDER_WAY = ".parquet", ".part"
+_MADE, _NOTED, _UNDER_WAY = ".parquet", ".seal", ".part"
 
 
 class Kept(NamedTuple):
@@ -90,6 +90,29 @@ class Cache:
         if self._unlooked < 0:
             self._shrink()
         return Kept(path, "")
+
+    def noted(self, name: str) -> bytes | None:
+        """What was noted under a name that never stands for two contents; None when nothing was, or it is damaged."""
+        try:
+            path = self._note(name)
+            digest, _, content = path.read_bytes().partition(b"\n")
+            os.utime(path)  # used now
+        except OSError:
+            return None
+        return content if hashlib.sha256(content).hexdigest().encode() == digest else None
+
+    def note(self, name: str, content: bytes) -> None:
+        """Keep a small file under its name. Where that does not work it is read again the next time."""
+        path = self._note(name)
+        beside = path.with_name(f"{path.stem}.{token()}{_UNDER_WAY}")
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            beside.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
+            beside.replace(path)
+
+    def _note(self, name: str) -> Path:
+        key = hashlib.sha256(name.encode()).hexdigest()
+        return self.folder / key[:2] / f"{key}{_NOTED}"
 
     @contextmanager
     def _reported(self) -> Iterator[None]:

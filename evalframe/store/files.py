@@ -174,6 +174,8 @@ class LocalFiles:
                 absent = missing
         raise absent
 
+    read_seal = read
+
     def stat(self, path: str) -> Stat | None:
         """Size and time of a file, None when there is none."""
         try:

@@ -46,7 +46,7 @@ class Ledger:
         """One seal. Raises StoreCorrupt when it is not as it was written."""
         if name not in self._read:
             try:
-                self._read[name] = unpacked(self.files.read(f"{layout.SEALS}/{name}"), name)
+                self._read[name] = unpacked(self.files.read_seal(f"{layout.SEALS}/{name}"), name)
             except (SealDamaged, FileNotFoundError) as damage:
                 raise self.corrupt(name, str(damage)) from damage
         return self._read[name]

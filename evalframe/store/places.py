@@ -79,6 +79,9 @@ class Place(Protocol):
     def read(self, path: str) -> bytes:
         """The whole file. Raises FileNotFoundError when it is not there, StoreError for any other trouble."""
 
+    def read_seal(self, path: str) -> bytes:
+        """As `read`, of a file whose name says what is in it: a copy from when it was read before will do."""
+
     def sha256(self, path: str) -> str:
         """64 hex over a file."""
 
