@@ -96,3 +96,22 @@ def test_the_environment_says_where_and_how_much(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("EVALFRAME_CACHE_GB", wrong)
         with pytest.raises(UsageError, match="not a size"):
             Cache.of_user()
+
+
+def test_a_note_is_found_again_unless_it_is_damaged(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, 1000)
+    assert cache.noted("runs/a.json") is None
+    cache.note("runs/a.json", b"line\nline\n")
+    assert Cache(tmp_path, 1000).noted("runs/a.json") == b"line\nline\n"
+    (path,) = [path for path in tmp_path.rglob("*") if path.is_file()]
+    path.write_bytes(path.read_bytes()[:-1])
+    assert cache.noted("runs/a.json") is None
+    cache.note("runs/a.json", b"line\nline\n")
+    assert cache.noted("runs/a.json") == b"line\nline\n"
+
+
+def test_a_cache_that_cannot_be_written_notes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a file").write_text("no folder")
+    cache = Cache(tmp_path / "a file", 1000)
+    cache.note("runs/a.json", b"content")
+    assert cache.noted("runs/a.json") is None

@@ -131,7 +131,11 @@ def test_what_was_copied_once_is_not_asked_for_again(store: Store, objects: Obje
     objects.before = lambda doing, key: asked.append((doing, key))
     assert Store.open(URI).read("class_predictions").num_rows == 3
     assert asked
-    assert not [key for doing, key in asked if doing == "get" and key.endswith(".parquet")]
+    assert not [key for doing, key in asked if doing == "get"]
+    assert Store.open(URI).verify().num_rows == 0
+    assert (
+        len([key for doing, key in asked if doing == "get"]) == len(objects.kept) - 1
+    )  # where it lies, all but a mark
 
 
 def test_a_file_that_goes_while_it_is_opened_is_missing_and_no_trouble(store: Store, objects: Objects) -> None:
