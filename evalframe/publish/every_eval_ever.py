@@ -31,7 +31,7 @@ from evalframe.sources.every_eval_ever import (
     TAGS,
     UNDEFINED,
 )
-from evalframe.sources.recorded import ORIGIN, UNKNOWN_UNIT
+from evalframe.sources.recorded import ORIGIN
 from evalframe.store import staging
 from evalframe.store.layout import encode
 
@@ -43,7 +43,6 @@ _SET = ("run_id", "protocol", "protocol_fingerprint", "origin", "claimed_protoco
 """What the rows of one record have in common."""
 
 _IDENTITY = ("metric_fingerprint", "origin", "source_digest")
-_NO_SCALE = ("count", UNKNOWN_UNIT)
 _Row = Mapping[str, Any]
 
 
@@ -68,8 +67,10 @@ def place_of(record: Mapping[str, Any]) -> Path:
     model = record["model_info"]
     protocol = record["eval_library"]["additional_details"].get(PROTOCOL, "recorded")
     digest = hashlib.sha256(canonical_json(record).encode()).digest()
-    developer, _, name = model["id"].partition("/") if "/" in model["id"] else ("", "", model["id"])
-    folders = [_segment(text) for text in (protocol.replace("/", "-"), developer or model.get("developer", ""), name)]
+    developer, slash, name = model["id"].partition("/")
+    if not slash:
+        developer, name = model.get("developer", UNKNOWN), model["id"]
+    folders = [_segment(text) for text in (protocol.replace("/", "-"), developer, name)]
     return Path("data", *folders, f"{UUID(bytes=digest[:16], version=4)}.json")
 
 
@@ -134,7 +135,6 @@ def _record(run: _Row, rows: Sequence[_Row], metrics: Mapping[str, _Row]) -> dic
 
 
 def _result(row: _Row, metric: _Row, tags: Mapping[str, str], label: str) -> dict[str, Any]:
-    scale = {} if row["unit"] in _NO_SCALE else {"score_type": "continuous", "min_score": None, "max_score": None}
     details = {
         "stratum": row["stratum"],
         "tainted": _spelled(row["tainted"]),
@@ -156,7 +156,6 @@ def _result(row: _Row, metric: _Row, tags: Mapping[str, str], label: str) -> dic
             "metric_unit": row["unit"],
             "metric_parameters": {name: row[name] for name in POINTS if row[name] is not None},
             "lower_is_better": row["better"] == "lower",
-            **scale,
             "additional_details": {f"{OURS}better": row["better"]},
         },
         "score_details": {

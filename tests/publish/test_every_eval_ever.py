@@ -207,6 +207,33 @@ def test_records_are_the_same_bytes_from_every_export(folder: Path, whole: Star)
     }
 
 
+def test_nothing_is_said_that_the_store_does_not_know(folder: Path) -> None:
+    """The collection's own check asks for bounds where a scale is named, and refuses null there."""
+    for record in exported(folder):
+        assert record["source_metadata"]["source_organization_name"] == "unknown"
+        assert "developer" not in record["model_info"]
+        for result in record["evaluation_results"]:
+            assert {"score_type", "min_score", "max_score", "metric_kind"}.isdisjoint(result["metric_config"])
+            assert "uncertainty" not in result["score_details"]
+
+
+def test_tags_say_who_made_the_model_and_the_record(whole: Star, tmp_path: Path) -> None:
+    tags = {"model": "small", "developer": "Dev", "organization": "Org", "evaluator_relationship": "first_party"}
+    runs = whole.tables["dim_run"]
+    said = pa.array([canonical_json(tags)] * len(runs), runs.schema.field("tags").type)
+    tagged = runs.set_column(runs.column_names.index("tags"), "tags", said)
+    record = next(records(replace(whole, tables={**whole.tables, "dim_run": tagged})))
+    assert record["model_info"] == {
+        "name": "small",
+        "id": "small",
+        "developer": "Dev",
+        "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+    }
+    assert record["source_metadata"]["source_organization_name"] == "Org"
+    assert record["source_metadata"]["evaluator_relationship"] == "first_party"
+    assert place_of(record).parts[2:4] == ("Dev", "small")
+
+
 @pytest.mark.parametrize("model", ["..", ".", "../../x", "/etc", "a/b", "", "nul\x00", "é" * 300, "con", "~", "a\nb"])
 def test_no_name_leads_out_of_the_folder(whole: Star, model: str) -> None:
     record = next(records(whole))
