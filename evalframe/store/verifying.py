@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,24 +65,33 @@ def verify(ledger: Ledger) -> pa.Table:
 def _seals(ledger: Ledger, sound: dict[str, Seal]) -> Iterator[Finding]:
     """Findings about seals; those that are as written are put into `sound`."""
     slots: dict[str, str] = {}
+    names = []
     for path in ledger.files.walk(SEALS):
         name = path.removeprefix(f"{SEALS}/")
-        if name == "lock":
-            continue
-        if not layout.is_seal(name):
+        if layout.is_seal(name):
+            names.append(name)
+        elif name != "lock":
             yield Finding("extra_file", path, None, "nothing", "a file that no writer makes")
+    for name, seal in zip(names, ledger.files.each(partial(_seal, ledger.files), names), strict=True):
+        path = f"{SEALS}/{name}"
+        if isinstance(seal, str):
+            yield Finding("damaged_seal", path, None, "the seal as it was written", seal)
             continue
-        try:
-            seal = sound[name] = unpacked(ledger.files.read(path), name)
-        except (SealDamaged, FileNotFoundError) as damage:
-            yield Finding("damaged_seal", path, None, "the seal as it was written", str(damage))
-            continue
+        sound[name] = seal
         if (other := slots.setdefault(seal.slot, path)) != path:
             yield Finding("duplicate_seal", path, _run_of(seal), "one seal", f"another one, {other}")
     runs = {seal.run_id for seal in sound.values() if isinstance(seal, RunSeal)}
     for name, seal in sound.items():
         if (run := _run_of(seal)) is not None and run not in runs:
             yield Finding("orphan_seal", f"{SEALS}/{name}", run, "the seal of its run", "none, or a damaged one")
+
+
+def _seal(files: Place, name: str) -> Seal | str:
+    """A seal as it lies there now, or what is wrong with it."""
+    try:
+        return unpacked(files.read(f"{SEALS}/{name}"), name)
+    except (SealDamaged, FileNotFoundError) as damage:
+        return str(damage)
 
 
 def _run_of(seal: Seal) -> str | None:
