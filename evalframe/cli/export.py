@@ -16,7 +16,10 @@ def export(
     store: StoreOption,
     to: Annotated[
         str,
-        Parameter(help="FILE.duckdb, parquet:DIR, csv:DIR, eee:DIR, superset:FILE.zip or postgresql://USER@HOST/DB."),
+        Parameter(
+            help="FILE.duckdb, parquet:DIR, csv:DIR, sqlite:FILE, hyper:FILE.hyper, delta:DIR, eee:DIR,"
+            " superset:FILE.zip or postgresql://USER@HOST/DB."
+        ),
     ],
     database: Annotated[
         str | None, Parameter(help="URI of the database that superset:FILE.zip reads; default: FILE.duckdb beside it.")

@@ -1,14 +1,24 @@
-"""Comments for a database: what each table, column and view is, as statements that DuckDB and PostgreSQL both read."""
+"""What an export says of itself: a table of its own, and comments that DuckDB and PostgreSQL both read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
 
 from evalframe.publish.recomputed import VIEWS
 from evalframe.publish.star import Star
 from evalframe.relations.plan import literal, quoted
 
 INFO = "export_info"
+"""The table in which a database says what it holds, so that an export knows its own."""
+
+
+def tables_of(star: Star) -> Mapping[str, pa.Table]:
+    """All tables of a database: the star schema, and `export_info`, names and values."""
+    info = star.info()
+    names, values = pa.array(info, pa.string()), pa.array(info.values(), pa.string())
+    return {**star.tables, INFO: pa.table({"name": names, "value": values})}
 
 
 def comments(star: Star) -> Iterator[str]:

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 from evalframe.errors import DatabaseRefused, ExtraMissing
-from evalframe.publish.database import info_table
-from evalframe.publish.describing import INFO, comments, views
+from evalframe.publish.describing import INFO, comments, tables_of, views
 from evalframe.publish.recomputed import VIEWS
 from evalframe.publish.star import Star
 from evalframe.publish.targets import Outcome, other_content
@@ -38,7 +37,6 @@ class Postgresql:
 
     def write(self, star: Star, *, force: bool) -> Outcome:
         """Replace the schema's tables and views, or do nothing where they hold the same already."""
-        tables = {**star.tables, INFO: info_table(star)}
         with self._connected() as connection, connection.cursor() as cursor:
             _one(cursor, f"SELECT 1 FROM pg_advisory_xact_lock({_LOCK})")
             there = _one(cursor, f"SELECT count(*) FROM pg_tables WHERE schemaname = '{SCHEMA}'")
@@ -53,7 +51,7 @@ class Postgresql:
             for view in reversed(list(VIEWS)):
                 cursor.execute(f"DROP VIEW IF EXISTS {SCHEMA}.{view}")
             faults.reach("output.begun")
-            for name, table in tables.items():
+            for name, table in tables_of(star).items():
                 faults.reach("output.member")
                 cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.{name}")
                 cursor.adbc_ingest(name, table, mode="create", db_schema_name=SCHEMA)

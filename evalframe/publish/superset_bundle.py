@@ -23,6 +23,7 @@ from typing import Any
 
 import yaml
 
+from evalframe.contracts.yaml_text import parsed
 from evalframe.errors import printable
 from evalframe.identity import canonical_json
 from evalframe.publish.star import Star
@@ -59,10 +60,9 @@ class Source:
 @cache
 def drawn() -> Tree:
     """What the two files say, as one mapping; placeholders in SQL are filled."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    data = {}
+    data: Tree = {}
     for name in ("superset_datasets.yaml", "superset_dashboard.yaml"):
-        data.update(yaml.load((_HERE / name).read_text(encoding="utf-8"), Loader=loader))
+        data.update(parsed((_HERE / name).read_text(encoding="utf-8")))
     for dataset in data["datasets"].values():
         for part, text in data["parts"].items():
             dataset["sql"] = dataset["sql"].replace(f"{{{part}}}", text.rstrip("\n"))

@@ -6,6 +6,7 @@ files and folders are written beside and renamed, a database is written in one t
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -13,7 +14,19 @@ from evalframe.errors import StoreConflict, UsageError
 from evalframe.publish.star import Star
 
 Outcome = Literal["written", "unchanged"]
-EXPECTED = "FILE.duckdb, parquet:DIR, csv:DIR, eee:DIR, superset:FILE.zip or postgresql://USER@HOST/DATABASE"
+EXPECTED = (
+    "FILE.duckdb, parquet:DIR, csv:DIR, sqlite:FILE, hyper:FILE.hyper, delta:DIR, eee:DIR, superset:FILE.zip or"
+    " postgresql://USER@HOST/DATABASE"
+)
+_PLACES = {
+    "parquet": ("folders", "Parquet", ""),
+    "csv": ("folders", "Csv", ""),
+    "delta": ("delta", "Delta", ""),
+    "eee": ("every_eval_ever", "EveryEvalEver", ""),
+    "sqlite": ("sqlite", "Sqlite", ""),
+    "hyper": ("hyper", "Hyper", ".hyper"),
+}
+"""What `kind:PATH` names: a module of this package, imported when it is asked for, its class, how the path must end."""
 
 
 class Target(Protocol):
@@ -33,7 +46,7 @@ class Target(Protocol):
 
 def target(text: str, database: str | None = None) -> Target:
     """The target that `--to` names; UsageError for any other text. database: what a dashboard reads, by its URI."""
-    kind, sign, place = text.partition(":")
+    kind, _, place = text.partition(":")
     if kind == "superset" and Path(place).suffix == ".zip":
         from evalframe.publish.superset import Superset
 
@@ -50,18 +63,15 @@ def target(text: str, database: str | None = None) -> Target:
         from evalframe.publish.postgresql import Postgresql
 
         return Postgresql(text)
-    if sign and place and kind == "eee":
-        from evalframe.publish.every_eval_ever import EveryEvalEver
-
-        return EveryEvalEver(Path(place))
-    if sign and place and kind in ("parquet", "csv"):
-        from evalframe.publish.folders import Csv, Parquet
-
-        return Parquet(Path(place)) if kind == "parquet" else Csv(Path(place))
     if Path(text).suffix == ".duckdb":
         from evalframe.publish.database import Database
 
         return Database(Path(text))
+    if place and kind in _PLACES:
+        module, name, suffix = _PLACES[kind]
+        if Path(place).suffix.endswith(suffix):
+            made: Target = getattr(import_module(f"evalframe.publish.{module}"), name)(Path(place))
+            return made
     raise UsageError(
         "there is no such place to export to",
         expected=EXPECTED,

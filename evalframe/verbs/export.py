@@ -42,12 +42,13 @@ def export(
     force: bool = False,
     database: str | None = None,
 ) -> Exported:
-    """Export to `FILE.duckdb`, `parquet:DIR`, `csv:DIR`, `eee:DIR` (records), `superset:FILE.zip` or `postgresql://...`.
+    """Export to `FILE.duckdb`, `KIND:PLACE` (parquet, csv, sqlite, hyper, delta, eee, superset) or `postgresql://...`.
 
     baseline: the run the others are compared with; default the oldest of each protocol and evaluation set. compare:
     False leaves only comparisons that are sealed in the store. force: replace another export. database: URI of what
     `superset:FILE.zip` reads, as Superset reaches it; default FILE.duckdb, written beside. Raises UsageError for
-    another target, StoreConflict where something else is there, ExtraMissing and DatabaseRefused for PostgreSQL.
+    another target, StoreConflict where something else is there, ExtraMissing where a target needs what is not
+    installed, DatabaseRefused for PostgreSQL.
     """
     place = target(to, database)
     made = comparisons(store, baseline, replicates=replicates) if compare and place.compares else None

@@ -6,8 +6,11 @@ import csv
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,7 @@ from evalframe.publish.targets import target
 from evalframe.verbs.opened import Store
 from tests.publish.conftest import HOSTILE
 
-FILES = ("a.duckdb", "parquet:p", "csv:c")
+FILES = ("a.duckdb", "parquet:p", "csv:c", "sqlite:s.db")
 
 
 def at(folder: Path, text: str) -> str:
@@ -40,7 +43,7 @@ def same_rows(found: pa.Table, wanted: pa.Table) -> None:
 
 @pytest.fixture(scope="module")
 def folder(whole: Star, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All three kinds of files, written once."""
+    """All kinds of files, written once."""
     made = tmp_path_factory.mktemp("exports")
     for text in FILES:
         assert target(at(made, text)).write(whole, force=False) == "written"
@@ -127,6 +130,25 @@ def test_views_of_the_file_recompute_metrics_from_sums(folder: Path) -> None:
             " FROM recomputed_classes GROUP BY run_id, protocol_fingerprint, stratum, class)"
         ).fetchall()
         assert f1 < 1e-12
+
+
+def test_sqlite_gives_every_row_back_and_its_views_recompute_metrics(whole: Star, folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "s.db")) as file:
+        for name, table in whole.tables.items():
+            found = file.execute(f"SELECT * FROM {name}")
+            assert [column for column, *_ in found.description] == table.column_names
+            types = {field.name: field.type for field in table.schema}
+            plain = [{c: _as_text(value) for c, value in row.items()} for row in table.to_pylist()]
+            rows = [dict(zip(types, row, strict=True)) for row in found.fetchall()]
+            assert rows == plain, name
+        ((moment,),) = file.execute("SELECT max(abs(julianday(created_at) - 2451545)) FROM dim_run")
+        assert moment is not None
+        recomputed(lambda query: file.execute(query).fetchall())
+
+
+def _as_text(value: Any) -> Any:
+    """A moment as SQLite holds it; its own truth values equal Python's."""
+    return f"{value:%Y-%m-%d %H:%M:%S.%fZ}" if isinstance(value, datetime) else value
 
 
 def test_pooled_accuracy_over_two_halves_is_that_of_the_whole(folder: Path) -> None:
