@@ -69,18 +69,16 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def tree(words: Sequence[str]) -> App:
-    """The program for a command line. Where its first word is a command, no other is added: each costs half a
-    millisecond."""
+    """The program for a command line. Where its first word is a command or a group, no other is added: each costs half
+    a millisecond and its module."""
     app = _app("evalframe", "Evaluation results that carry the identity of the protocol that made them.")
-    first = words[0] if words else ""
-    if first in COMMANDS:
-        _add(app, {first: COMMANDS[first]})
-        return app
-    _add(app, COMMANDS)
+    named = {words[0]} & {*COMMANDS, *GROUPS} if words else set()
+    _add(app, {name: place for name, place in COMMANDS.items() if not named or name in named})
     for group, (title, members) in GROUPS.items():
-        below = _app(group, title)
-        _add(below, members if group in words else {})
-        app.command(below)
+        if not named or group in named:
+            below = _app(group, title)
+            _add(below, members if group in words else {})
+            app.command(below)
     return app
 
 

@@ -30,6 +30,7 @@ def sql(
     /,
     *,
     store: StoreOption,
+    run: Annotated[list[str] | None, Parameter(help="Look at these runs alone; default: all.")] = None,
     format: SqlFormat = SqlFormat.TABLE,
     output: Annotated[Path | None, Parameter(help="File to write instead of stdout; needed for parquet.")] = None,
     force: ForceOption = False,
@@ -40,7 +41,7 @@ def sql(
     """
     from evalframe.verbs.opened import open_store
 
-    answer = open_store(store).sql(query)
+    answer = open_store(store).sql(query, runs=run)
     if output is not None:
         answer.write(output, format.value, force=force)
         say(f"wrote {output}")

@@ -22,7 +22,7 @@ DIMENSIONS = Cell._fields
 
 def cell_of(row: dict[str, object]) -> Cell:
     """The cell of a metric row given as a dictionary."""
-    return Cell(**{name: row.get(name) for name in DIMENSIONS})  # type: ignore[arg-type]
+    return Cell(row.get("stratum"), row.get("horizon_s"), row.get("recall"), row.get("step"))  # type: ignore[arg-type]
 
 
 def rows_in(table: pa.Table, cell: Cell) -> pa.ChunkedArray | None:

@@ -91,7 +91,7 @@ class DuckDB:
         ContractError where one has other columns or types. An empty list binds the table without rows.
         """
         if isinstance(source, Sequence):
-            source = self._checked(name, [Path(path).resolve() for path in source], contract)
+            source = self._checked(name, [Path(path).absolute() for path in source], contract)
         if isinstance(source, str):
             self.view(name, source)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,7 +74,10 @@ def scan(contract: Contract, paths: Sequence[Path]) -> str:
 
 def glob_literal(path: str) -> str:
     """`path` so that a glob matches it alone."""
-    return "".join(f"[{c}]" if c in "[*?" else c for c in path)
+    return _GLOB.sub(r"[\g<0>]", path)
+
+
+_GLOB = re.compile(r"[\[*?]")
 
 
 def _drift(contract: Contract, path: Path, what: str, expected: str, found: str) -> ContractError:

@@ -88,8 +88,8 @@ def csv(data: pa.Table) -> str:
     stream = io.StringIO()
     out = writer.writer(stream, lineterminator="\n")
     out.writerow(data.column_names)
-    for row in rows(data):
-        out.writerow(["" if v is None else _csv_cell(v) for v in row.values()])
+    for row in zip(*map(_values, data.itercolumns()), strict=True):
+        out.writerow(["" if v is None else _csv_cell(v) for v in row])
     return stream.getvalue()
 
 
@@ -144,7 +144,15 @@ def latex(data: pa.Table, headlines: Sequence[str] = (), legend: Sequence[str] =
 
 def rows(data: pa.Table) -> list[dict[str, Any]]:
     """The rows as JSON values: a non-finite number is null, times are ISO text, exact decimals stay text."""
-    return [{name: _jsonable(value) for name, value in row.items()} for row in data.to_pylist()]
+    columns = [_values(column) for column in data.itercolumns()]
+    return [dict(zip(data.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column as JSON values. Text and whole numbers are most cells and need no second look."""
+    kind, found = column.type, column.to_pylist()
+    plain = pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_integer(kind)
+    return found if plain else [_jsonable(value) for value in found]
 
 
 _TEX = {
@@ -177,6 +185,8 @@ def _md_text(text: str) -> str:
 
 
 def _jsonable(value: Any) -> Any:
+    if value is None:
+        return None
     if isinstance(value, float):
         return value if value - value == 0 else None
     if isinstance(value, list):
@@ -195,11 +205,13 @@ def _jsonable(value: Any) -> Any:
 
 
 def _csv_cell(value: Any) -> Any:
-    import json
-
     if isinstance(value, bool):
         return "true" if value else "false"
-    return json.dumps(value, ensure_ascii=False, sort_keys=True) if isinstance(value, list | dict) else value
+    if not isinstance(value, list | dict):
+        return value
+    import json
+
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def is_number(kind: pa.DataType) -> bool:

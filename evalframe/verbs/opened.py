@@ -77,11 +77,14 @@ class Store:
 
         return differing(self.folder, a, b)
 
-    def sql(self, query: str) -> Answer:
-        """The answer to one SELECT. Contract tables and all relations of sql/ are views; everything else is refused."""
+    def sql(self, query: str, *, runs: Sequence[str] | None = None) -> Answer:
+        """The answer to one SELECT. Contract tables and all relations of sql/ are views; everything else is refused.
+
+        runs: look at these alone. A relation is computed from the predictions of all runs that are looked at.
+        """
         from evalframe.verbs.sql import ask
 
-        return Answer(ask(self.folder, query))
+        return Answer(ask(self.folder, query, runs=runs))
 
     def compare(
         self, baseline: str, candidates: Sequence[str] | str, *, save: bool = False, **options: Any

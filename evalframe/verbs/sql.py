@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pyarrow as pa
 
 from evalframe.contracts import contracts
@@ -15,9 +17,10 @@ from evalframe.store import Store
 _ERRATA = "known_bad"
 
 
-def ask(store: Store, query: str, relations: Catalogue | None = None) -> pa.Table:
+def ask(store: Store, query: str, relations: Catalogue | None = None, runs: Collection[str] | None = None) -> pa.Table:
     """The rows of `query`. Only what it names is bound, then the engine is locked: nothing else can be read.
 
+    runs: look at these as if the store held no other; their files alone are opened.
     A name that is both a contract table and a relation (class_confusion_by_cluster) is the stored table, with the
     protocol fingerprint of each row; any other relation is computed from the stored predictions. Views leave out runs
     that errata name; relation known_bad_records tells which.
@@ -31,7 +34,7 @@ def ask(store: Store, query: str, relations: Catalogue | None = None) -> pa.Tabl
         parameters = default_parameters() if live else {}
         errata = {_ERRATA for name in live if _leaves_out(relations, name)}
         tables = sorted({*(n for n in named if n in contracts()), *relations.tables(*live), *errata})
-        for name, files in store.views(tables=tables).items():
+        for name, files in store.views(runs=runs, tables=tables).items():
             engine.bind(name, files)
         for name in live:
             rows = plan(relations, [name], style="ctes", parameters=parameters).query(name)

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ from evalframe.contracts import contract
 from evalframe.engines.duckdb import DuckDB
 from evalframe.protocols import protocol
 from evalframe.relations import catalogue, plan
-from tests.benchmarks.classification import peak_memory
+from tests.benchmarks.timing import Timing, best, peak_memory
 
 KEV = protocol("kev-choice/2")
 SIX = ("choice_accuracy", "nll", "brier", "ece", "mean_confidence", "confident_error_rate")
@@ -192,58 +192,51 @@ def chosen(p: np.ndarray, first: np.ndarray, label: np.ndarray, mask: np.ndarray
     return p[np.repeat(mask, options)], np.cumsum(kept) - kept, label[mask]
 
 
-def ways(folder: Path, size: Size, threads: int | None) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
-    options = None if size.ragged else size.options
-    yield "scan floor", scan_floor, (folder, threads)
-    yield "seven metrics", evaluated, (folder, SEVEN, True, threads)
-    yield "per cluster", evaluated, (folder, SEVEN, False, threads)
-    yield "six metrics", evaluated, (folder, SIX, True, threads)
-    yield "numpy", numpy_peer, (folder, options)
+def ways(folder: Path, size: Size, threads: int | None) -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """Those that read the file, each with its arguments: another process can run them too."""
+    return {
+        "scan floor": (scan_floor, (folder, threads)),
+        "seven metrics": (evaluated, (folder, SEVEN, True, threads)),
+        "per cluster": (evaluated, (folder, SEVEN, False, threads)),
+        "six metrics": (evaluated, (folder, SIX, True, threads)),
+        "numpy": (numpy_peer, (folder, None if size.ragged else size.options)),
+    }
+
+
+def measured(folder: Path, size: Size, repeats: int, threads: int | None) -> dict[str, Timing]:
+    """What each way takes; all give the same numbers."""
+    build(folder, size)
+    reading = ways(folder, size, threads)
+    held, options = loaded(folder), None if size.ragged else size.options
+    timings, answered = best(
+        repeats,
+        {
+            **{way: partial(act, *arguments) for way, (act, arguments) in reading.items()},
+            "in memory": partial(numpy_metrics, *held, options),
+            "populations": partial(numpy_populations, *held, options),
+        },
+    )
+    del held
+    for way, found in answered.items():
+        for metric, value in (found or {}).items():
+            np.testing.assert_allclose(value, answered["numpy"][metric], rtol=0, atol=1e-12, err_msg=f"{way} {metric}")
+    for way, (act, arguments) in reading.items():
+        timings[way] = replace(timings[way], memory=peak_memory(act, *arguments))
+    return timings
 
 
 def main(folder: Path, size: Size, repeats: int, threads: int | None) -> None:
-    build(folder, size)
-    seconds: dict[str, list[tuple[float, float]]] = {}
-    answered: dict[str, dict[str, float]] = {}
-    options = None if size.ragged else size.options
-    for _ in range(repeats):
-        for way, act, arguments in ways(folder, size, threads):
-            _timed(seconds, answered, way, act, *arguments)
-        held = loaded(folder)
-        _timed(seconds, answered, "in memory", numpy_metrics, *held, options)
-        _timed(seconds, answered, "populations", numpy_populations, *held, options)
-        del held
-    for way, found in answered.items():
-        for metric, value in found.items():
-            np.testing.assert_allclose(value, answered["numpy"][metric], rtol=0, atol=1e-12, err_msg=f"{way} {metric}")
-
-    best = {way: tuple(map(min, zip(*taken, strict=True))) for way, taken in seconds.items()}
-    wall, busy = best["scan floor"]
+    timings = measured(folder, size, repeats, threads)
+    floor = timings["scan floor"]
     told = "2 to 11 options" if size.ragged else f"{size.options} options"
     print(
         f"{size.rows:.0e} rows, {told}, {size.clusters} clusters, {CELLS} cells, {folder_mb(folder):.0f} MB of Parquet"
     )
-    acts = {way: (act, arguments) for way, act, arguments in ways(folder, size, threads)}
     print(f"{'':16s}  elapsed          processor         memory")
-    for way, (elapsed, processor) in best.items():
-        memory = f"{peak_memory(acts[way][0], *acts[way][1]):8.0f} MB" if way in acts else ""
-        print(
-            f"{way:16s}{elapsed:7.2f} s {elapsed / wall:6.2f} x {processor:7.2f} s {processor / busy:6.2f} x {memory}"
-        )
-
-
-def _timed(
-    seconds: dict[str, list[tuple[float, float]]],
-    answered: dict[str, dict[str, float]],
-    way: str,
-    act: Callable[..., Any],
-    *arguments: Any,
-) -> None:
-    start, busy = time.perf_counter(), time.process_time()
-    found = act(*arguments)
-    seconds.setdefault(way, []).append((time.perf_counter() - start, time.process_time() - busy))
-    if found is not None:
-        answered[way] = found
+    for way, each in timings.items():
+        memory = f"{each.memory:8.0f} MB" if each.memory is not None else ""
+        elapsed = f"{each.seconds:7.2f} s {each.seconds / floor.seconds:6.2f} x"
+        print(f"{way:16s}{elapsed} {each.processor:7.2f} s {each.processor / floor.processor:6.2f} x {memory}")
 
 
 def folder_mb(folder: Path) -> float:

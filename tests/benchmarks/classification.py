@@ -20,11 +20,11 @@ the peak of a process of its own which does nothing else, less what that process
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from evalframe.sources.classification import prediction_table, vocabulary_table
 from evalframe.sources.vocabulary import Vocabulary
 from evalframe.store import Store
 from evalframe.verbs.score import Run, score
+from tests.benchmarks.timing import Timing, best, peak_memory
 
 WISP = protocol("wisp-har")
 OUTPUTS = (*WISP.metrics, "confusion_matrix")
@@ -71,12 +72,12 @@ def windows(size: Size, run: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return truth, guess, np.sort(rng.integers(0, size.people, size.per_run))
 
 
-def build(folder: Path, size: Size) -> float:
-    """Score every run into a store; seconds spent in scoring."""
+def build(folder: Path, size: Size) -> Timing:
+    """Score every run into a store; what scoring took."""
     store = Store.open(folder, create=True, durable=False)
     vocabulary = Vocabulary([f"activity {index}" for index in range(size.classes)], "benchmark")
     people = pa.array([f"person {index:03d}" for index in range(size.people)], pa.large_string())
-    spent = 0.0
+    spent = busy = 0.0
     for run in range(size.runs):
         truth, guess, person = windows(size, run)
         run_id = f"model/{run:03d}"
@@ -93,10 +94,11 @@ def build(folder: Path, size: Size) -> float:
             "class_labels": pa.table(labels, schema=contract("class_labels").arrow_schema()),
             "class_predictions": prediction_table(run_id, pa.array(guess)),
         }
-        start = time.perf_counter()
+        start, tick = time.perf_counter(), time.process_time()
         score(Run(run_id, "wisp", "benchmark", tables, {"seed": run}), WISP, store=store)
         spent += time.perf_counter() - start
-    return spent
+        busy += time.process_time() - tick
+    return Timing(spent, busy)
 
 
 def evaluated(folder: Path, way: str, threads: int | None) -> dict[str, pa.Table]:
@@ -169,62 +171,39 @@ def numbers(answer: Mapping[str, pa.Table] | list[dict[str, float]] | None) -> n
     return np.stack(columns, axis=1)
 
 
-def peak_memory(act: Callable[..., object], *arguments: object) -> float:
-    """MB that a new process needs for `act` beyond what it holds after its imports."""
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    child = context.Process(target=_measured, args=(queue, act, arguments))
-    child.start()
-    child.join()
-    return float(queue.get())
-
-
-def _measured(queue: Any, act: Callable[..., object], arguments: tuple[object, ...]) -> None:
-    with DuckDB(threads=1) as engine:
-        engine.query("SELECT 1")
-    before = _peak_kb()
-    act(*arguments)
-    queue.put((_peak_kb() - before) / 1024)
-
-
-def _peak_kb() -> int:
-    # Not ru_maxrss: a child process inherits its parent's.
-    status = Path("/proc/self/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
-
-
-def ways(folder: Path, size: Size, threads: int | None, sklearn: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
-    yield "scan floor", lambda: scan_floor(folder, threads)
-    for way in GIVEN:
-        yield way, lambda way=way: evaluated(folder, way, threads)
-    yield "bincount", lambda: bincount(folder, size)
+def ways(folder: Path, size: Size, threads: int | None, sklearn: bool) -> dict[str, Callable[[], Any]]:
+    found: dict[str, Callable[[], Any]] = {"scan floor": partial(scan_floor, folder, threads)}
+    found |= {way: partial(evaluated, folder, way, threads) for way in GIVEN}
+    found["bincount"] = partial(bincount, folder, size)
     if sklearn:
         arrays = [windows(size, run)[:2] for run in range(size.runs)]
-        yield "confusion", lambda: confusion(size, arrays)
-        yield "four functions", lambda: four_functions(size, arrays)
+        found |= {
+            "confusion": partial(confusion, size, arrays),
+            "four functions": partial(four_functions, size, arrays),
+        }
+    return found
+
+
+def measured(folder: Path, size: Size, repeats: int, threads: int | None, sklearn: bool) -> dict[str, Timing]:
+    """What each way takes, and scoring as `scoring`; all give the same numbers."""
+    spent = build(folder, size)
+    timings, given = best(repeats, ways(folder, size, threads, sklearn))
+    answers = {way: found for way, answer in given.items() if (found := numbers(answer)) is not None}
+    for way, found in answers.items():
+        np.testing.assert_allclose(found, answers["from rows"], atol=1e-12, rtol=0, err_msg=way)
+    for way in GIVEN:
+        timings[way] = replace(timings[way], memory=peak_memory(evaluated, folder, way, threads))
+    return {**timings, "scoring": spent}
 
 
 def main(folder: Path, size: Size, repeats: int, threads: int | None, sklearn: bool) -> None:
-    spent = build(folder, size)
-    seconds: dict[str, list[float]] = {}
-    answers: dict[str, np.ndarray] = {}
-    for _ in range(repeats):
-        for way, act in ways(folder, size, threads, sklearn):
-            start = time.perf_counter()
-            answer = act()
-            seconds.setdefault(way, []).append(time.perf_counter() - start)
-            found = numbers(answer)
-            if found is not None:
-                answers[way] = found
-    for way, found in answers.items():
-        np.testing.assert_allclose(found, answers["from rows"], atol=1e-12, rtol=0, err_msg=way)
-
-    floor = min(seconds["scan floor"])
+    timings = measured(folder, size, repeats, threads, sklearn)
+    floor = timings["scan floor"].seconds
     print(f"{size.per_run * size.runs:.2e} rows, {size.runs} runs, {size.classes} classes, {size.people} people a run")
-    for way, taken in seconds.items():
-        memory = f"{peak_memory(evaluated, folder, way, threads):8.0f} MB" if way in GIVEN else ""
-        print(f"{way:16s}{min(taken):9.3f} s {min(taken) / floor:8.2f} x floor {memory}")
-    print(f"{'scoring':16s}{spent:9.3f} s {spent / floor:8.2f} x floor  (validate, evaluate, seal; run by run)")
+    print("(scoring: validate, evaluate, seal; run by run)")
+    for way, each in timings.items():
+        memory = f"{each.memory:8.0f} MB" if each.memory is not None else ""
+        print(f"{way:16s}{each.seconds:9.3f} s {each.seconds / floor:8.2f} x floor {memory}")
 
 
 def _arguments() -> argparse.Namespace:

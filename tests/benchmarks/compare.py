@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,25 +43,16 @@ from evalframe.stats.mcnemar import _two_sided, mcnemar_many
 from evalframe.store import Store
 from evalframe.verbs.sides import SideReader
 from tests.benchmarks.classification import Size, build, windows
+from tests.benchmarks.timing import Timing, best
 
 WISP = protocol("wisp-har")
 ROW_REPLICATES = 5
 TABLES = 20_000
+EVENTS = 100_000
 
 
-def best(repeats: int, ways: dict[str, Callable[[], object]]) -> tuple[dict[str, float], dict[str, object]]:
-    """The least seconds and the last answer of each way; every way once before any of them again."""
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    answers: dict[str, object] = {}
-    for _ in range(repeats):
-        for name, act in ways.items():
-            start = time.perf_counter()
-            answers[name] = act()
-            seconds[name].append(time.perf_counter() - start)
-    return {name: min(taken) for name, taken in seconds.items()}, answers
-
-
-def classification(folder: Path, size: Size, replicates: int, repeats: int) -> None:
+def classification(folder: Path, size: Size, replicates: int, repeats: int) -> dict[str, Timing]:
+    """What each way takes to resample; `rows` is scaled up from a few replicates."""
     build(folder, size)
     store, known, run = Store.open(folder), catalogue(), "model/000"
     truth, guess, person = windows(size, 0)
@@ -103,14 +93,11 @@ def classification(folder: Path, size: Size, replicates: int, repeats: int) -> N
             "scipy": lambda: _scipy(tables, size, replicates),
             "rows": from_rows,
         }
-        seconds, answers = best(repeats, ways)
+        timings, answers = best(repeats, ways)
     found = np.asarray(answers["states"])
     np.testing.assert_allclose(found, answers["states, SQL"], atol=1e-12, rtol=0)
     np.testing.assert_allclose(found[:ROW_REPLICATES], answers["rows"], atol=1e-12, rtol=0)
-    seconds["rows"] *= replicates / ROW_REPLICATES
-    sizes = f"{size.people} clusters, {size.classes} classes, {size.per_run:.0e} rows"
-    print(f"{replicates} replicates of four metrics, {sizes}")
-    _print(seconds, "states")
+    return {**timings, "rows": timings["rows"].times(replicates / ROW_REPLICATES)}
 
 
 def _sklearn(truth: np.ndarray, guess: np.ndarray, classes: int) -> list[float]:
@@ -152,9 +139,10 @@ def _scipy(tables: np.ndarray, size: Size, replicates: int) -> None:
     )
 
 
-def ranking(repeats: int, prevalence: float) -> None:
+def ranking(repeats: int, prevalence: float, events: int = EVENTS) -> dict[str, Timing]:
+    """What 1,000 replicates of average precision take, and ten calls of scikit-learn."""
     rng = np.random.default_rng(0)
-    events, clusters = 100_000, 100
+    clusters = 100
     positive, score = rng.random(events) < prevalence, rng.random(events)
     cluster = rng.integers(0, clusters, events)
     weights = next(bootstrap_weights(clusters, 1_000, 0))
@@ -168,18 +156,18 @@ def ranking(repeats: int, prevalence: float) -> None:
         "ranking": ours,
         "ten calls": lambda: [average_precision_score(positive, score) for _ in range(10)],
     }
-    seconds, answers = best(repeats, ways)
+    timings, answers = best(repeats, ways)
     for b in range(3):
         rows = np.repeat(np.arange(events), weights[b][cluster])
         expected = average_precision_score(positive[rows], score[rows])
         assert abs(np.asarray(answers["ranking"])[b] - expected) < 1e-12
-    print(f"\naverage precision, 1000 replicates of {events} events in {clusters} clusters, {prevalence:.0%} positive")
-    _print(seconds, "ranking")
+    return timings
 
 
-def tails(repeats: int) -> None:
+def tails(repeats: int, count: int = TABLES) -> dict[str, Timing]:
+    """What the tails of all tables take; `binomtest` is scaled up from some of them."""
     rng = np.random.default_rng(0)
-    tables = [(int(b), int(c)) for b, c in rng.integers(0, 120, (TABLES, 2))]
+    tables = [(int(b), int(c)) for b, c in rng.integers(0, 120, (count, 2))]
     some = tables[:200]
 
     def ours() -> list[float]:
@@ -190,16 +178,14 @@ def tails(repeats: int) -> None:
         "tails": ours,
         "binomtest": lambda: [stats.binomtest(b, b + c).pvalue if b + c else 1.0 for b, c in some],
     }
-    seconds, answers = best(repeats, ways)
+    timings, answers = best(repeats, ways)
     np.testing.assert_allclose(np.asarray(answers["tails"])[: len(some)], answers["binomtest"], rtol=1e-12)
-    seconds["binomtest"] *= TABLES / len(some)
-    print(f"\n{TABLES} McNemar tables of up to 238 discordant pairs")
-    _print(seconds, "tails")
+    return {**timings, "binomtest": timings["binomtest"].times(count / len(some))}
 
 
-def _print(seconds: dict[str, float], ours: str) -> None:
-    for name, taken in seconds.items():
-        print(f"{name:14}{taken:12.4f} s {taken / seconds[ours]:10.2f} x {ours}")
+def _print(timings: dict[str, Timing], ours: str) -> None:
+    for name, each in timings.items():
+        print(f"{name:14}{each.seconds:12.4f} s {each.seconds / timings[ours].seconds:10.2f} x {ours}")
 
 
 def full_compare_benchmark() -> None:
@@ -209,10 +195,13 @@ def full_compare_benchmark() -> None:
 
 def main(rows: int, clusters: int, classes: int, replicates: int, repeats: int) -> None:
     with tempfile.TemporaryDirectory(prefix="evalframe-benchmark-") as folder:
-        classification(Path(folder) / "store", Size(rows, 1, classes, clusters), replicates, repeats)
+        print(f"{replicates} replicates of four metrics, {clusters} clusters, {classes} classes, {rows:.0e} rows")
+        _print(classification(Path(folder) / "store", Size(rows, 1, classes, clusters), replicates, repeats), "states")
     for prevalence in (0.1, 0.3):
-        ranking(repeats, prevalence)
-    tails(repeats)
+        print(f"\naverage precision, 1000 replicates of {EVENTS} events in 100 clusters, {prevalence:.0%} positive")
+        _print(ranking(repeats, prevalence), "ranking")
+    print(f"\n{TABLES} McNemar tables of up to 238 discordant pairs")
+    _print(tails(repeats), "tails")
 
 
 if __name__ == "__main__":

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ from evalframe.contracts import conform, contract
 from evalframe.engines.duckdb import DuckDB
 from evalframe.protocols.easycom_floor import PRE_BOUNDARY
 from evalframe.relations import catalogue, plan
-from tests.benchmarks.classification import peak_memory
+from tests.benchmarks.timing import Timing, best, peak_memory
 
 ROWS, STEPS, PAUSE_ROWS = 5_000, 10, 10
 RECALLS = (7, 8, 9)  # tenths
@@ -317,46 +317,43 @@ def numbers(answer: dict[str, Any] | None) -> np.ndarray | None:
 
 def ways(
     folder: Path, size: Size, without: Collection[str]
-) -> Iterator[tuple[str, Callable[..., Any], tuple[object, ...]]]:
-    for way, act, arguments in (
-        ("scan floor", scan_floor, (folder, size)),
-        ("relations", relations, (folder, size, False)),
-        ("and rankings", relations, (folder, size, True)),
-        ("numpy", peer, (folder, size, vectorised)),
-        ("loop", peer, (folder, size, one_by_one)),
-    ):
-        if way not in without:
-            yield way, act, arguments
+) -> dict[str, tuple[Callable[..., Any], tuple[object, ...]]]:
+    """Each with its arguments: another process can run it too."""
+    every: dict[str, tuple[Callable[..., Any], tuple[object, ...]]] = {
+        "scan floor": (scan_floor, (folder, size)),
+        "relations": (relations, (folder, size, False)),
+        "and rankings": (relations, (folder, size, True)),
+        "numpy": (peer, (folder, size, vectorised)),
+        "loop": (peer, (folder, size, one_by_one)),
+    }
+    return {way: each for way, each in every.items() if way not in without}
+
+
+def measured(folder: Path, size: Size, repeats: int, without: Collection[str] = ()) -> dict[str, Timing]:
+    """What each way takes; all give the same numbers."""
+    build(folder, size)
+    chosen = ways(folder, size, without)
+    timings, given = best(repeats, {way: partial(act, *arguments) for way, (act, arguments) in chosen.items()})
+    answers = {way: found for way, answer in given.items() if (found := numbers(answer)) is not None}
+    for way, found in answers.items():
+        np.testing.assert_array_equal(found, answers["relations"], err_msg=way)
+    for way, (act, arguments) in chosen.items():
+        if way != "loop":
+            timings[way] = replace(timings[way], memory=peak_memory(act, *arguments))
+    return timings
 
 
 def main(folder: Path, size: Size, repeats: int, without: Collection[str]) -> None:
-    build(folder, size)
-    seconds: dict[str, list[float]] = {}
-    clock: dict[str, list[float]] = {}
-    answers: dict[str, np.ndarray] = {}
-    for _ in range(repeats):
-        for way, act, arguments in ways(folder, size, without):
-            start, tick = time.process_time(), time.perf_counter()
-            answer = act(*arguments)
-            seconds.setdefault(way, []).append(time.process_time() - start)
-            clock.setdefault(way, []).append(time.perf_counter() - tick)
-            found = numbers(answer)
-            if found is not None:
-                answers[way] = found
-    for way, found in answers.items():
-        np.testing.assert_array_equal(found, answers["relations"], err_msg=way)
-
-    floor = min(seconds["scan floor"])
+    timings = measured(folder, size, repeats, without)
+    floor = timings["scan floor"]
     share = Fraction(size.n_calibrating, len(size.files))
     print(f"{size.sessions * ROWS:.1e} frames x {STEPS} horizons, {size.sessions} sessions, {share} of files calibrate")
-    for way, taken in seconds.items():
+    for way, each in timings.items():
+        memory = f"{each.memory:8.0f} MB" if each.memory is not None else ""
         print(
-            f"{way:14s}{min(taken):9.2f} s {min(taken) / floor:8.2f} x floor"
-            f"  (clock {min(clock[way]):.2f} s, {min(clock[way]) / min(clock['scan floor']):.2f} x)",
-            flush=True,
+            f"{way:14s}{each.processor:9.2f} s {each.processor / floor.processor:8.2f} x floor"
+            f"  (clock {each.seconds:.2f} s, {each.seconds / floor.seconds:.2f} x) {memory}"
         )
-    for way, act, arguments in ways(folder, size, {*without, "loop"}):
-        print(f"{way:14s}{peak_memory(act, *arguments):9.0f} MB", flush=True)
 
 
 def _arguments() -> argparse.Namespace:

@@ -25,7 +25,8 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ from evalframe.protocols import protocol
 from evalframe.relations import catalogue, plan
 from evalframe.robometer import evaluate
 from evalframe.verbs.robometer_phases import video_of
+from tests.benchmarks.timing import Timing, best, peak_memory
 from tests.protocols.robometer_frozen import videos
 
 POINTS = 8
@@ -204,7 +206,8 @@ def scipy_loop(data: dict[str, np.ndarray], sample: int) -> float:
     return (time.perf_counter() - start) * len(data["progress"]) / sample
 
 
-def traces_benchmark(n: int, repeats: int, sample: int, threads: int | None) -> None:
+def traces_benchmark(n: int, repeats: int, sample: int, threads: int | None) -> dict[str, Timing]:
+    """What each way takes; all give the same numbers. `scipy` is scaled up from `sample` trajectories."""
     with tempfile.TemporaryDirectory() as made:
         folder, data = Path(made), world(n)
         build(folder, data)
@@ -215,29 +218,24 @@ def traces_benchmark(n: int, repeats: int, sample: int, threads: int | None) -> 
             "windows": lambda: windows(folder, threads),
             "NumPy": lambda: numpy_arrays(folder),
         }
-        walls: dict[str, list[float]] = {name: [] for name in ways}
-        cpus: dict[str, list[float]] = {name: [] for name in ways}
-        found: dict[str, dict[str, float] | None] = {}
-        for _ in range(repeats):
-            for name, act in ways.items():
-                start, cpu = time.perf_counter(), time.process_time()
-                found[name] = act()
-                cpus[name].append(time.process_time() - cpu)
-                walls[name].append(time.perf_counter() - start)
+        timings, found = best(repeats, ways)
+        timings["from store"] = replace(timings["from store"], memory=peak_memory(from_store, folder, threads))
         slow = scipy_loop(data, sample)
-        best = {name: (min(walls[name]), min(cpus[name])) for name in ways} | {"scipy": (slow, slow)}
     reference = found["from store"]
-    assert reference is not None
     for name, numbers in found.items():
-        if numbers is not None:
-            for key in numbers:
-                slack = 0.01 * n if key == "called" and name == "windows" else 1e-9 * max(1.0, abs(reference[key]))
-                assert abs(numbers[key] - reference[key]) <= slack, (name, key, numbers[key], reference[key])
+        for key in numbers or ():
+            slack = 0.01 * n if key == "called" and name == "windows" else 1e-9 * max(1.0, abs(reference[key]))
+            assert abs(numbers[key] - reference[key]) <= slack, (name, key, numbers[key], reference[key])
+    return {**timings, "scipy": Timing(slow, slow)}
+
+
+def show(n: int, timings: Mapping[str, Timing]) -> None:
     print(f"{n} trajectories x {POINTS} points")
-    floor, ours = best["scan floor"], best["from points"]
-    for name, (wall, cpu) in best.items():
-        ratios = f"{wall / floor[0]:10.2f} x floor {wall / ours[0]:10.2f} x from points (CPU {cpu / ours[1]:8.2f})"
-        print(f"    {name:12}{wall:10.3f} s{cpu:10.3f} s CPU{ratios}")
+    floor, ours = timings["scan floor"], timings["from points"]
+    for name, each in timings.items():
+        beside = f"{each.seconds / ours.seconds:10.2f} x from points (CPU {each.processor / ours.processor:8.2f})"
+        ratios = f"{each.seconds / floor.seconds:10.2f} x floor {beside}"
+        print(f"    {name:12}{each.seconds:10.3f} s{each.processor:10.3f} s CPU{ratios}")
 
 
 class Slow:
@@ -300,7 +298,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--no-loop", action="store_true")
     given = parser.parse_args()
-    traces_benchmark(int(given.trajectories), given.repeats, given.sample, given.threads)
+    n = int(given.trajectories)
+    show(n, traces_benchmark(n, given.repeats, given.sample, given.threads))
     if not given.no_loop:
         loop_benchmark()
 

@@ -1,0 +1,63 @@
+"""How long the ways to the same numbers take, in turn, and what memory one of them needs by itself."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalframe.engines.duckdb import DuckDB
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The least of several runs: seconds that went by, seconds of processor. memory: peak in MB, where it was asked."""
+
+    seconds: float
+    processor: float
+    memory: float | None = None
+
+    def times(self, factor: float) -> Timing:
+        """Of so many times the work, for a way of which only a part is run."""
+        return Timing(self.seconds * factor, self.processor * factor, self.memory)
+
+
+def best(repeats: int, ways: Mapping[str, Callable[[], Any]]) -> tuple[dict[str, Timing], dict[str, Any]]:
+    """The least times and the last answer of each way; every way once before any of them again."""
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    answers: dict[str, Any] = {}
+    for _ in range(repeats):
+        for name, act in ways.items():
+            clock, busy = time.perf_counter(), time.process_time()
+            answers[name] = act()
+            taken[name].append((time.perf_counter() - clock, time.process_time() - busy))
+    return {name: Timing(*map(min, zip(*each, strict=True))) for name, each in taken.items()}, answers
+
+
+def peak_memory(act: Callable[..., object], *arguments: object) -> float:
+    """MB that a new process needs for `act` beyond what it holds after its imports."""
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    child = context.Process(target=_measured, args=(queue, act, arguments))
+    child.start()
+    child.join()
+    if child.exitcode:
+        raise RuntimeError(f"a process that measures memory left with {child.exitcode}")
+    return float(queue.get())
+
+
+def _measured(queue: Any, act: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    with DuckDB(threads=1) as engine:
+        engine.query("SELECT 1")
+    before = _peak_kb()
+    act(*arguments)
+    queue.put((_peak_kb() - before) / 1024)
+
+
+def _peak_kb() -> int:
+    # Not ru_maxrss: a child process inherits its parent's.
+    status = Path("/proc/self/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
