@@ -74,6 +74,25 @@ def test_a_seal_that_comes_after_its_writer_gave_up_finds_its_files(store: Store
     assert store.verify().to_pylist() == []
 
 
+def test_who_may_only_read_reads(store: Store, objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(store, "a")
+    monkeypatch.setattr("evalframe.store.store.COMPACT_AT", 1)
+    tried: list[str] = []
+
+    def before(doing: str, key: str) -> None:
+        if doing in ("put", "delete"):
+            tried.append(key)
+            raise OSError("AWS Error ACCESS_DENIED during PutObject operation: Access Denied")
+
+    objects.before = before
+    reader = Store.open(URI)
+    assert reader.run_ids() == ["a"]
+    assert tried  # to compact, which only saves time
+    assert reader.read("class_predictions").num_rows == 3
+    with pytest.raises(AccessRefused):
+        write_run(reader, "b")
+
+
 def test_trouble_in_arrows_own_words_is_trouble_too(store: Store, objects: Objects) -> None:
     def before(doing: str, key: str) -> None:
         raise pa.ArrowException("Unknown error: Failed to get token from DefaultAzureCredential")
