@@ -19,27 +19,30 @@ HUES = ["#3a86c8", "#d9772b", "#2f9e77", "#b35fa8", "#8a7a1f", "#c8504a", "#5b6e
 _VERDICT_HUES = {BETTER: "#3a86c8", WORSE: "#d9772b", UNCLEAR: "#8a8a8a"}
 _VERDICT_SHAPES = {BETTER: "triangle-up", WORSE: "triangle-down", UNCLEAR: "circle"}
 
-_INK = "currentColor"
+INK = "currentColor"
+LINE_SYMBOL = 500
+"""Area of a legend's line, which is what its length goes by."""
+
 _CONFIG: Spec = {
     "background": "transparent",
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
     "axis": {
-        "labelColor": _INK,
-        "titleColor": _INK,
+        "labelColor": INK,
+        "titleColor": INK,
         "titleFontWeight": "normal",
-        "domainColor": _INK,
+        "domainColor": INK,
         "domainOpacity": 0.35,
-        "tickColor": _INK,
+        "tickColor": INK,
         "tickOpacity": 0.35,
-        "gridColor": _INK,
+        "gridColor": INK,
         "gridOpacity": 0.1,
         "labelLimit": 260,
         "labelFontSize": 11,
     },
     "legend": {
-        "labelColor": _INK,
-        "titleColor": _INK,
+        "labelColor": INK,
+        "titleColor": INK,
         "orient": "top",
         "labelLimit": 240,
         "columns": 3,
@@ -66,7 +69,6 @@ def reliability(rows: Sequence[Row]) -> Spec:
         "title": "mean confidence of the bin",
     }
     y = {"field": "accuracy", "type": "quantitative", "scale": {"domain": [0, 1]}, "title": "right answers in the bin"}
-    colour = {"field": "run", "type": "nominal", "sort": None}
     return chart(
         "Reliability diagram: share of right answers against mean confidence, per bin and run, with 95 % intervals.",
         layer=[
@@ -77,9 +79,9 @@ def reliability(rows: Sequence[Row]) -> Spec:
                 "encoding": {
                     "x": x,
                     "y": y,
-                    "color": colour,
+                    **per_run(),
                     "opacity": picked,
-                    "tooltip": [_tip("run"), _tip("confidence", ".3f"), _tip("accuracy", ".3f"), _tip("n")],
+                    "tooltip": [tip("run"), tip("confidence", ".3f"), tip("accuracy", ".3f"), tip("n")],
                 },
             },
             {
@@ -89,13 +91,13 @@ def reliability(rows: Sequence[Row]) -> Spec:
                     "x": x,
                     "y": {"field": "low", "type": "quantitative"},
                     "y2": {"field": "high"},
-                    "color": colour,
+                    "color": per_run()["color"],
                     "opacity": picked,
                 },
             },
             {
                 "data": {"values": [{"x": 0, "y": 0}, {"x": 1, "y": 1}]},
-                "mark": {"type": "line", "strokeDash": [4, 4], "color": _INK, "opacity": 0.45},
+                "mark": {"type": "line", "strokeDash": [4, 4], "color": INK, "opacity": 0.45},
                 "encoding": {"x": {"field": "x", "type": "quantitative"}, "y": {"field": "y", "type": "quantitative"}},
             },
         ],
@@ -111,7 +113,7 @@ def confusion(rows: Sequence[Row], targets: Sequence[str], predictions: Sequence
             "type": "nominal",
             "sort": list(predictions),
             "title": "predicted",
-            "axis": {"labelAngle": -40, "labelLimit": 90},
+            "axis": {"labelAngle": _angle(predictions), "labelLimit": 90},
             "scale": {"domain": list(predictions)},
         },
         "y": {
@@ -124,7 +126,7 @@ def confusion(rows: Sequence[Row], targets: Sequence[str], predictions: Sequence
         },
     }
     cell: Spec = {
-        "mark": {"type": "rect", "color": HUES[0], "stroke": _INK, "strokeOpacity": 0.12},
+        "mark": {"type": "rect", "color": HUES[0], "stroke": INK, "strokeOpacity": 0.12},
         "encoding": {
             **shared,
             "opacity": {
@@ -133,11 +135,11 @@ def confusion(rows: Sequence[Row], targets: Sequence[str], predictions: Sequence
                 "scale": {"domain": [0, 1], "range": [0, 0.85]},
                 "legend": None,
             },
-            "tooltip": [_tip("target"), _tip("predicted"), _tip("n"), _tip("share", ".3f")],
+            "tooltip": [tip("target"), tip("predicted"), tip("n"), tip("share", ".3f")],
         },
     }
     count: Spec = {
-        "mark": {"type": "text", "color": _INK, "fontSize": 11},
+        "mark": {"type": "text", "color": INK, "fontSize": 11},
         "encoding": {**shared, "text": {"field": "n", "type": "quantitative", "format": "d"}},
     }
     return chart(
@@ -146,6 +148,11 @@ def confusion(rows: Sequence[Row], targets: Sequence[str], predictions: Sequence
         data={"values": list(rows)},
         layer=[cell] if many else [cell, count],
     )
+
+
+def _angle(names: Sequence[str]) -> int:
+    """Of the names below a matrix: level where a narrow page has room for all of them."""
+    return 0 if sum(len(name) + 2 for name in names) <= 40 else -40
 
 
 def forest(rows: Sequence[Row], unit: str) -> Spec:
@@ -183,12 +190,12 @@ def forest(rows: Sequence[Row], unit: str) -> Spec:
                     "x": {"field": "change", "type": "quantitative"},
                     "color": colour,
                     "shape": shape,
-                    "tooltip": [_tip("label"), _tip("change", ".4g"), _tip("low", ".4g"), _tip("high", ".4g")],
+                    "tooltip": [tip("label"), tip("change", ".4g"), tip("low", ".4g"), tip("high", ".4g")],
                 },
             },
             {
                 "data": {"values": [{"zero": 0}]},
-                "mark": {"type": "rule", "color": _INK, "opacity": 0.5},
+                "mark": {"type": "rule", "color": INK, "opacity": 0.5},
                 "encoding": {"x": {"field": "zero", "type": "quantitative"}},
             },
         ],
@@ -222,7 +229,7 @@ def ranking(rows: Sequence[Row], metric: str, unit: str, number: int) -> Spec:
                 "type": "nominal",
                 "scale": {"domain": order, "range": ["circle", "diamond", "square"]},
             },
-            "tooltip": [_tip("run"), _tip("value", ".4g"), _tip("tied")],
+            "tooltip": [tip("run"), tip("value", ".4g"), tip("tied")],
         },
     )
 
@@ -236,15 +243,14 @@ def by_horizon(rows: Sequence[Row], metric: str, axis: str, wanted: float | None
         "encoding": {
             "x": {"field": "horizon_s", "type": "quantitative", "title": "horizon, s"},
             "y": {"field": "value", "type": "quantitative", "scale": {"domain": [0, 1]}, "title": axis},
-            "color": {"field": "run", "type": "nominal", "sort": None},
-            "strokeDash": {"field": "run", "type": "nominal", "sort": None},
+            **per_run(),
             "opacity": {"condition": {"param": param, "value": 1}, "value": 0.12},
-            "tooltip": [_tip("run"), _tip("horizon_s", ".2f"), _tip("value", ".3f")],
+            "tooltip": [tip("run"), tip("horizon_s", ".2f"), tip("value", ".3f")],
         },
     }
     rule: Spec = {
         "data": {"values": [{"wanted": wanted}]},
-        "mark": {"type": "rule", "color": _INK, "opacity": 0.5, "strokeDash": [4, 4]},
+        "mark": {"type": "rule", "color": INK, "opacity": 0.5, "strokeDash": [4, 4]},
         "encoding": {"y": {"field": "wanted", "type": "quantitative"}},
     }
     return chart(
@@ -266,9 +272,8 @@ def risk_coverage(rows: Sequence[Row]) -> Spec:
                 "title": "share of answers accepted",
             },
             "y": {"field": "risk", "type": "quantitative", "scale": {"zero": True}, "title": "errors among them"},
-            "color": {"field": "run", "type": "nominal", "sort": None},
-            "strokeDash": {"field": "run", "type": "nominal", "sort": None},
-            "tooltip": [_tip("run"), _tip("coverage", ".3f"), _tip("risk", ".3f"), _tip("from_confidence", ".2f")],
+            **per_run(),
+            "tooltip": [tip("run"), tip("coverage", ".3f"), tip("risk", ".3f"), tip("from_confidence", ".2f")],
         },
     )
 
@@ -282,7 +287,12 @@ def traces(rows: Sequence[Row]) -> Spec:
         mark={"type": "line", "strokeWidth": 1.4, "opacity": 0.85, "point": {"size": 18, "filled": True}},
         encoding={
             "x": {"field": "frame", "type": "quantitative", "title": "last frame shown to the model"},
-            "y": {"field": "progress", "type": "quantitative", "title": "predicted progress"},
+            "y": {
+                "field": "progress",
+                "type": "quantitative",
+                "title": "predicted progress",
+                "scale": {"domain": [0, 1]} if _within(rows) else {"zero": True},
+            },
             "detail": {"field": "trajectory", "type": "nominal"},
             "color": {
                 "field": "outcome",
@@ -293,10 +303,23 @@ def traces(rows: Sequence[Row]) -> Spec:
                 "field": "call",
                 "type": "nominal",
                 "scale": {"domain": calls, "range": [[1, 0], [6, 4], [1, 4]]},
+                "legend": {"symbolType": "stroke", "symbolSize": LINE_SYMBOL},
             },
-            "tooltip": [_tip("trajectory"), _tip("outcome"), _tip("call"), _tip("frame"), _tip("progress", ".3f")],
+            "tooltip": [tip("trajectory"), tip("outcome"), tip("call"), tip("frame"), tip("progress", ".3f")],
         },
     )
+
+
+def _within(rows: Sequence[Row]) -> bool:
+    """Whether all progress lies in [0, 1], as a share does."""
+    return all(0 <= row["progress"] <= 1 for row in rows)
+
+
+def per_run() -> Spec:
+    """Colour and dash of a line per run; the legend shows both."""
+    legend = {"symbolType": "stroke", "symbolSize": LINE_SYMBOL, "symbolStrokeWidth": 2}
+    channel = {"field": "run", "type": "nominal", "sort": None, "legend": legend}
+    return {"color": channel, "strokeDash": dict(channel)}
 
 
 def _height_of(rows: Sequence[Row]) -> int:
@@ -304,7 +327,7 @@ def _height_of(rows: Sequence[Row]) -> int:
     return 24 * len(rows) + 90
 
 
-def _tip(field: str, format: str | None = None) -> Spec:
+def tip(field: str, format: str | None = None) -> Spec:
     """A tooltip line. Text is data there, never markup."""
     kind = "quantitative" if format else "nominal"
     return {"field": field, "type": kind, **({"format": format} if format else {})}

@@ -6,11 +6,13 @@ const drawings = Object.entries(specs).map(([id, spec]) => {
   if (narrow) {
     // Long names would leave no room for the marks.
     spec.config.axis.labelLimit = 120;
-    spec.config.legend.columns = 1;
+    spec.config.legend.columns = 2;
+    spec.config.axisQuantitative = { tickCount: 4 };
     for (const part of [spec, ...(spec.layer || [])]) {
       for (const channel of ["x", "y"]) {
         const axis = part.encoding && part.encoding[channel] && part.encoding[channel].axis;
         if (axis && axis.labelLimit) axis.labelLimit = Math.min(axis.labelLimit, 120);
+        if (axis && axis.tickCount) axis.tickCount = Math.min(axis.tickCount, 4);
       }
     }
   }

@@ -119,7 +119,7 @@ class Comparison(Rows):
             for d in self.outcome.protocol_diff
             if d.kind == "score_affecting"
         ]
-        lines += self._summary()
+        lines += self.summary()
         members = self.outcome.family["members"]
         untested = sum(not member["tested"] for member in members)
         lines.append(f"Holm over {self.outcome.family['m']} tests" + (f"; {untested} untestable" if untested else ""))
@@ -132,7 +132,7 @@ class Comparison(Rows):
             lines += [f"gate {gate.gate.metric}: {'passed' if gate.passed else 'FAILED'}", *gate.failures]
         return lines
 
-    def _summary(self) -> list[str]:
+    def summary(self) -> list[str]:
         """For every candidate, on how many primary metrics it is better or worse."""
         lines = []
         for run in dict.fromkeys(row["candidate_run"] for row in self.outcome.rows):

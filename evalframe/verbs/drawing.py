@@ -6,6 +6,7 @@ import base64
 import datetime
 import decimal
 import io
+import re
 from collections.abc import Sequence
 from html import escape
 from textwrap import wrap
@@ -43,6 +44,12 @@ def figures(values: Sequence[Any]) -> list[str]:
     return [f"{v:.{decimals}f}" if isinstance(v, float) else text for v, text in zip(values, texts, strict=True)]
 
 
+def without_empty(data: pa.Table) -> pa.Table:
+    """The table without the columns that say nothing in any row; the first is kept."""
+    first, *rest = data.column_names
+    return data.select([first, *(name for name in rest if any(cell(value) for value in data[name].to_pylist()))])
+
+
 def wrapped(line: str, width: int) -> list[str]:
     """One line on as many of `width` as it needs: what goes on stands below its last column, or below its beginning."""
     if len(line) <= width:
@@ -70,10 +77,10 @@ def table(data: pa.Table) -> str:
 
 
 def markdown(data: pa.Table) -> str:
-    """A Markdown table; pipes and line ends in cells are escaped."""
+    """A Markdown table; what would end a cell, or make a tag, a link or code of it, is escaped."""
 
     def line(cells: list[str]) -> str:
-        return "| " + " | ".join(c.replace("\\", "\\\\").replace("|", "\\|") for c in cells) + " |"
+        return "| " + " | ".join(re.sub(r"[\\|<\[`&]", r"\\\g<0>", c) for c in cells) + " |"
 
     rule = ["---:" if is_number(field.type) else "---" for field in data.schema]
     heads = [printable(name) for name in data.column_names]
@@ -82,14 +89,17 @@ def markdown(data: pa.Table) -> str:
 
 
 def csv(data: pa.Table) -> str:
-    """RFC 4180 text at full precision: null is empty, lists and maps are JSON text."""
+    """RFC 4180 text at full precision: null is empty, lists and maps are JSON text, and no text is a formula."""
     import csv as writer
+
+    from evalframe.publish.formulas import safe
 
     stream = io.StringIO()
     out = writer.writer(stream, lineterminator="\n")
-    out.writerow(data.column_names)
+    out.writerow([safe(name) for name in data.column_names])
     for row in zip(*map(_values, data.itercolumns()), strict=True):
-        out.writerow(["" if v is None else _csv_cell(v) for v in row])
+        cells = ("" if v is None else _csv_cell(v) for v in row)
+        out.writerow([safe(cell) if isinstance(cell, str) else cell for cell in cells])
     return stream.getvalue()
 
 

@@ -91,19 +91,20 @@ def timeline(run: str, horizons: list[Event], tracks: Tracks) -> str:
     first = max(event["segment_first_row"], decision - BEFORE)
     for row in range(first, min(last, decision + len(horizons)) + 1):
         bits = "".join(f"{'#' if speaks else '.':>8}" for speaks in tracks.speaks(event, row))
-        line = f"{row:>8}{bits}  {' '.join(_marks(row, event)):<10}"
+        line = f"{row:>8}{bits}  {' '.join(marks(row, event)):<10}"
         if row > decision:
-            line += f"  {_step(row - decision, event['kind'], forecasts)}  {_counted(horizons[row - decision - 1])}"
+            line += f"  {_step(row - decision, event['kind'], forecasts)}  {counted(horizons[row - decision - 1])}"
         lines.append(line.rstrip())
     if decision + len(horizons) > last:
         lines.append(f"     the recording ends with row {last}")
     for horizon in horizons:
         if horizon["truncated"]:
-            lines.append(f"     horizon {horizon['horizon_s']:g} s runs past it: {_counted(horizon)}")
+            lines.append(f"     horizon {horizon['horizon_s']:g} s runs past it: {counted(horizon)}")
     return "\n".join(lines)
 
 
-def _marks(row: int, event: Event) -> Iterator[str]:
+def marks(row: int, event: Event) -> Iterator[str]:
+    """What a row of the event is: B, D, R, C/excluded, in this order."""
     competing, transition = event["competing_row"], event["transition_row"]
     if row == event["boundary_row"]:
         yield "B"
@@ -122,7 +123,8 @@ def _step(step: int, kind: str, forecasts: list[float | None]) -> str:
     return f"{step:>4}  {p if kind == 'response' else 1 - p:>6.4f}    yes"
 
 
-def _counted(horizon: Event) -> str:
+def counted(horizon: Event) -> str:
+    """How a horizon was counted: its outcome with the score of its path, or why it has none."""
     if horizon["state"] != "scored":
         return str(horizon["state"])
     return f"{'outcome' if horizon['outcome'] else 'no outcome'} {horizon['score']:.4f}"

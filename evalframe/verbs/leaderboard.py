@@ -81,7 +81,7 @@ class Leaderboard(Rows):
         if count > 1:
             lines.append(f"{count} boards: values on different boards answer different questions")
         if self.n_tainted:
-            lines.append(f"{self.n_tainted} tainted runs are left out")
+            lines.append(f"{self.n_tainted} tainted run{'s are' if self.n_tainted > 1 else ' is'} left out")
         if True in self.table["tied_with_best"].to_pylist():
             lines.append(f"{marks.TIED}: {marks.NOT_SEPARABLE} (paired cluster bootstrap, {_REPLICATES} replicates)")
         return lines

@@ -14,13 +14,16 @@ from evalframe.publish.charts import Spec
 from evalframe.publish.page import Figure, page, tiles
 from evalframe.publish.star import Star, star
 from evalframe.relations import catalogue
-from evalframe.verbs.comparisons import REPLICATES, Compared, comparisons
+from evalframe.underway import counted
+from evalframe.verbs.comparisons import REPLICATES, comparisons
 from evalframe.verbs.outputs import write_text
 from evalframe.verbs.report_material import Material
 from evalframe.verbs.report_sections import sections
 
 if TYPE_CHECKING:
     from evalframe.store import Store
+
+_TITLE = {"anchor": "start", "fontSize": 13, "offset": 8}
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,8 +48,8 @@ class Report:
         from evalframe.verbs.outputs import write_bytes
 
         made = []
-        for number, figure in enumerate(self.figures, start=1):
-            spec = {**figure.spec, "width": width, "background": "white", "title": figure.caption}
+        for number, figure in enumerate(counted("charts", self.figures), start=1):
+            spec = {**figure.spec, "width": width, "background": "white", "title": {"text": figure.caption, **_TITLE}}
             path = folder / f"{number:02d}.png"
             write_bytes(path, vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=scale), force=True)
             made.append(path)
@@ -71,8 +74,10 @@ def report(
     """
     compared = comparisons(store, baseline, candidates, protocol=protocol, replicates=replicates)
     whole = star(store, catalogue(), [one.table for one in compared.comparisons])
-    made = sections(Material(store, whole, compared, protocol))
-    html = page("evalframe report", _lead(whole), made, [tiles(_counts(whole, compared))])
+    named = None if baseline is None else frozenset(run for one in compared.comparisons for run in one.runs)
+    material = Material(store, whole, compared, protocol, named)
+    made = sections(material)
+    html = page("evalframe report", _lead(whole), made, [tiles(_counts(material))])
     figures = [block for section in made for block in section.blocks if not hasattr(block, "text")]
     flat = [figure for block in figures for figure in (block if isinstance(block, list) else [block])]
     done = Report(html, tuple(figure for figure in flat if isinstance(figure, Figure)))
@@ -87,11 +92,11 @@ def _lead(whole: Star) -> str:
     return f"Every number with the identity of the protocol that made it. Content {whole.digest[:16]}."
 
 
-def _counts(whole: Star, compared: Compared) -> dict[str, object]:
-    runs = whole.tables["dim_run"].to_pylist()
+def _counts(material: Material) -> dict[str, object]:
+    runs = material.rows("dim_run")
     return {
         "runs": len(runs),
-        "protocol fingerprints": whole.tables["dim_protocol"].num_rows,
-        "comparisons": sum(len(one.request.candidates) for one in compared.comparisons),
+        "protocol fingerprints": len(material.protocols),
+        "comparisons": sum(len(one.request.candidates) for one in material.compared.comparisons),
         "tainted runs": sum(run["tainted"] for run in runs),
     }

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evalframe.protocols import Protocol, all_protocols
 from evalframe.publish.star import Star
@@ -22,24 +21,23 @@ FIRST_ROWS, TABLE_ROWS = 12, 400
 
 @dataclass(frozen=True)
 class Material:
-    """What a report is made of."""
+    """What a report is made of. protocol: show this one only. only: runs of a page that is about one comparison."""
 
     store: Store
     star: Star
     compared: Compared
     protocol: str | None = None
+    only: frozenset[str] | None = None
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """Rows of one table of the star schema."""
+        """Rows of one table of the star schema, of the runs shown where it has rows per run."""
         found: list[dict[str, Any]] = self.star.tables[table].to_pylist()
-        return found
+        return [row for row in found if self.only is None or row.get("run_id") is None or row["run_id"] in self.only]
 
     @cached_property
     def values(self) -> list[dict[str, Any]]:
         """Values that stand for their runs."""
-        table = self.star.tables["fact_metric"].filter(pc.field("is_authority"))
-        found: list[dict[str, Any]] = table.to_pylist()
-        return found
+        return [row for row in self.rows("fact_metric") if row["is_authority"]]
 
     @cached_property
     def protocols(self) -> list[tuple[Protocol, str]]:

@@ -14,7 +14,7 @@ from evalframe.protocols import protocol as protocol_of
 from evalframe.publish import chart_data, charts
 from evalframe.publish.page import Figure, Html, Section, text
 from evalframe.relations import catalogue
-from evalframe.verbs import drawing, report_trust
+from evalframe.verbs import drawing, report_timelines, report_trust
 from evalframe.verbs.leaderboard import leaderboard
 from evalframe.verbs.report_material import FIRST_ROWS, TABLE_ROWS, Material
 
@@ -35,6 +35,7 @@ def sections(material: Material) -> list[Section]:
         _reliability(material),
         _confusion(material),
         _recall(material),
+        report_timelines.timelines(material),
         _traces(material),
         report_trust.denominators(material),
         report_trust.protocols(material),
@@ -64,7 +65,8 @@ def _verdicts(material: Material) -> Section:
 
 def _verdict(comparison: Comparison) -> Html:
     refused = comparison.verdict == "not_comparable"
-    request, (_, *more) = comparison.request, comparison.headlines()
+    request, summary = comparison.request, comparison.summary()
+    more = [line.replace(" -> ", " → ") for line in comparison.headlines()[1:] if line not in summary]
     about = f"{comparison.protocol['name']}/{comparison.protocol['version']}: {request.baseline} against "
     about += ", ".join(request.candidates)
     fingerprint = comparison.protocol["fingerprint"] or "the runs have different protocol fingerprints"
@@ -72,9 +74,10 @@ def _verdict(comparison: Comparison) -> Html:
     if comparison.reasons and not refused:
         head += ", but not every run and metric"
     said = "".join(f"<p>{text(line)}</p>" for line in (*_refusals(comparison), *more))
+    first = "".join(f"<p>{text(line)}</p>" for line in summary)
     return Html(
         f'<div class="verdict {"no" if refused else "yes"}"><b>{"≠" if refused else "✓"} {text(head)}</b>'
-        f"<p>{text(about)}</p><p><code>{text(fingerprint)}</code></p>{said}</div>"
+        f"{first}<p>{text(about)}</p><p><code>{text(fingerprint)}</code></p>{said}</div>"
     )
 
 
@@ -90,10 +93,11 @@ def _refusals(comparison: Comparison) -> Iterator[str]:
 
 def _changes(section: Section, comparison: Comparison) -> None:
     """The primary rows as a table, all rows for those who look."""
-    whole, legend = comparison.paper(), comparison.legend()
+    whole, brief = comparison.paper(), comparison.screen()
     judged = [metric in comparison.primary for metric in comparison.table["metric"].to_pylist()]
-    primary = whole.filter(pa.array(judged, pa.bool_())).slice(0, FIRST_ROWS)
-    section.table(drawing.html(primary if len(primary) else whole.slice(0, FIRST_ROWS)), legend)
+    primary = brief.filter(pa.array(judged, pa.bool_())).slice(0, FIRST_ROWS)
+    shown = drawing.without_empty(primary if len(primary) else brief.slice(0, FIRST_ROWS))
+    section.table(drawing.html(shown), comparison.closing())
     if len(whole) > len(primary):
         section.folded(f"All {len(whole)} rows", drawing.html(whole.slice(0, TABLE_ROWS)))
     if len(whole) > TABLE_ROWS:
@@ -109,6 +113,8 @@ def _drawn_changes(comparison: Comparison) -> list[dict[str, Any]]:
 
 def _leaderboards(material: Material) -> Section:
     section = Section("Leaderboards", "leaderboards")
+    if material.only is not None:
+        return section  # a board of the runs that a page is about would leave out those they are ranked among
     for label in dict.fromkeys(one.label for one, _ in material.protocols):
         try:
             board = leaderboard(material.store, protocol=label)
@@ -117,12 +123,15 @@ def _leaderboards(material: Material) -> Section:
             continue
         if not len(board.table):
             continue
-        section.blocks.append(Html(f"<h3>{text('; '.join(board.headlines()))}</h3>"))
+        title, *more = board.headlines()
+        section.blocks.append(Html(f"<h3>{text(title)}</h3>"))
+        for line in more:
+            section.say(line, "note")
         figures = list(_rankings(board.table, board.metric))
         if figures:
             section.blocks.append(figures)
         paper = board.paper()
-        section.table(drawing.html(paper.slice(0, FIRST_ROWS)), board.legend())
+        section.table(drawing.html(board.screen().slice(0, FIRST_ROWS)), board.closing())
         if len(paper) > FIRST_ROWS:
             section.folded(f"All {len(paper)} rows", drawing.html(paper.slice(0, TABLE_ROWS)))
     return section
@@ -197,6 +206,7 @@ def _confusion(material: Material) -> Section:
 def _recall(material: Material) -> Section:
     """Each error rate beside the recall it was bought with."""
     section = Section("Error rates at matched recall", "recall")
+    headed: set[str] = set()
     for rules, fingerprint in material.protocols:
         if rules.primary_recall is None:
             continue
@@ -210,11 +220,14 @@ def _recall(material: Material) -> Section:
                 continue
             slug = f"p{len(section.blocks)}"
             recall = str(recall_metric(metric))
-            tainted = sorted({str(row["taint_reason"]) for row in values if row["tainted"]})
-            note = rules.label + (f". Tainted: {', '.join(tainted)}." if tainted else "")
+            if fingerprint not in headed:
+                headed.add(fingerprint)
+                tainted = sorted({str(row["taint_reason"]) for row in values if row["tainted"]})
+                said = f" tainted: {', '.join(tainted)}" if tainted else ""
+                section.blocks.append(Html(f"<h3>{text(f'{rules.label}, {fingerprint[:20]}{said}')}</h3>"))
             section.blocks.append(
                 [
-                    Figure(metric, charts.by_horizon(rate, metric, "rate", None, f"{slug}_rate"), note),
+                    Figure(metric, charts.by_horizon(rate, metric, "rate", None, f"{slug}_rate")),
                     Figure(
                         f"Recall reached: {recall}",
                         charts.by_horizon(reached, recall, "recall", wanted, f"{slug}_recall"),

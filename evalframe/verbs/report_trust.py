@@ -66,8 +66,7 @@ def protocols(material: Material) -> Section:
             continue
         section.blocks.append(Html(f"<h3>{text(row['protocol'])}: {text(row['title'])}</h3>"))
         section.blocks.append(Html(f"<p><code>{text(row['protocol_fingerprint'])}</code></p>"))
-        count = len(material.runs_of(row["protocol"], row["protocol_fingerprint"]))
-        section.say(f"Runs: {count}. {row['claims']}")
+        section.say(f"{row['claims']} Runs: {_some(material.runs_of(row['protocol'], row['protocol_fingerprint']))}.")
         section.blocks.append(
             Html(f"<details><summary>Parameters</summary><p><code>{text(row['parameters'])}</code></p></details>")
         )

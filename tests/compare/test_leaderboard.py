@@ -80,7 +80,7 @@ def test_tainted_runs_are_left_out_and_counted(store: Store) -> None:
     board = leaderboard(store, metric="accuracy")
     assert [r["run_id"] for r in board.to_pylist()] == ["a"]
     assert board.n_tainted == 1
-    assert "1 tainted runs are left out" in repr(board)
+    assert "1 tainted run is left out" in repr(board)
 
 
 def test_means_over_a_tag(store: Store) -> None:

@@ -18,7 +18,9 @@ from evalframe.errors import ExtraMissing
 from evalframe.publish import charts, page
 from evalframe.publish.chart_data import confusion_rows, risk_coverage_rows, wilson
 from evalframe.publish.star import Star
+from evalframe.verbs import report_timelines
 from evalframe.verbs.comparisons import comparisons
+from evalframe.verbs.floor_timelines import timelines
 from evalframe.verbs.opened import Store
 from evalframe.verbs.report import Report
 from evalframe.verbs.report_material import Material
@@ -26,8 +28,9 @@ from evalframe.verbs.report_sections import sections
 from tests.publish.conftest import HOSTILE
 
 SECTIONS = [
-    "verdicts", "leaderboards", "calibration", "confusion", "recall", "traces", "denominators", "protocols", "trust",
-]  # fmt: skip
+    *("verdicts", "leaderboards", "calibration", "confusion", "recall", "timelines", "traces", "denominators"),
+    *("protocols", "trust"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +162,64 @@ def test_a_trace_is_drawn_on_its_own_task_with_its_call(store: Store, made: list
         assert row["call"] == (
             "not called" if call["called_failure"] is None else "called rightly" if right else "called wrongly"
         )
+
+
+def test_a_timeline_draws_what_is_printed_of_the_event(store: Store, made: list[page.Section]) -> None:
+    (section,) = [section for section in made if section.anchor == "timelines"]
+    (figures,) = [block for block in section.blocks if isinstance(block, list)]
+    assert [figure.caption.partition(",")[0] for figure in figures[:4]] == ["response", "response", "yield", "yield"]
+    assert "not scored" in figures[4].caption
+    events = store.folder.read("floor_events", runs=["floor-a"])
+    tables = {name: store.folder.read(name, runs=["floor-a"]) for name in report_timelines.TABLES}
+    printed = [text.splitlines() for text in timelines("floor-a", events, tables, 1000)]
+    for figure in figures:
+        kind, session, boundary = re.findall(r"(\w+), (\w+), boundary row (\d+)", figure.caption)[0]
+        (text,) = [each for each in printed if f"{session}  {kind}  boundary row {boundary} " in each[0]]
+        assert _printed(text, int(boundary)) == _drawn(figure.spec, int(boundary))
+
+
+def _printed(text: list[str], boundary: int) -> dict[int, tuple[str, ...]]:
+    """Row -> (others, wearer, marks, step, score, valid, event) as the timeline is printed."""
+    pattern = r" *(\d+) +([#.]) +([#.]) *([BDRC/exclud ]*?) *(?:  (\d+)  +([\d.]*) +(yes|no)  (.*))?"
+    found = [re.fullmatch(pattern, line) for line in text[2:]]
+    return {int(m[1]): tuple((each or "").strip() for each in m.groups()[1:]) for m in found if m}
+
+
+def _drawn(spec: dict[str, Any], boundary: int) -> dict[int, tuple[str, ...]]:
+    """The same, of the chart's data."""
+
+    def row(at: float) -> int:
+        return boundary + round(at / 0.2)
+
+    points, _, bands, marks, *_ = (layer["data"]["values"] for layer in spec["layer"])
+    steps = {row(step["at"]): step for step in points if step["run"] == "floor-a"}
+    letters = {row(mark["at"]): mark["mark"].replace("C", "C/excluded") for mark in marks}
+    speech = {(band["who"], n) for band in bands for n in range(boundary - 20, boundary + 20)
+              if band["from"] < (n - boundary) * 0.2 < band["to"]}  # fmt: skip
+    found = {}
+    for n in range(min(letters) - 3, max(steps) + 1):
+        step = steps.get(n)
+        said = ("", "", "", "") if step is None else (
+            str(step["step"]),
+            "" if step["score"] is None else f"{step['score']:.4f}",
+            "no" if step["score"] is None else "yes",
+            step["counted"],
+        )  # fmt: skip
+        assert step is None or (step["valid"] == "valid") == (step["score"] is not None)
+        bits = ("#" if (who, n) in speech else "." for who in ("others", "wearer"))
+        found[n] = (*bits, letters.get(n, ""), *said)
+    return found
+
+
+def test_a_page_about_a_comparison_shows_its_runs_alone(store: Store, whole: Star) -> None:
+    compared = comparisons(store.folder, "floor-a", ["floor-b"], replicates=50)
+    alone = sections(Material(store.folder, whole, compared, only=frozenset({"floor-a", "floor-b"})))
+    assert [section.anchor for section in alone] == [
+        *("verdicts", "recall", "timelines", "denominators", "protocols", "trust", "not-run"),
+    ]
+    text = _all_text(alone)
+    assert "floor-b against floor-a: worse on" in text
+    assert not re.search(r"\b(cnn|gru|robot-a|tuned)\b", text)
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
