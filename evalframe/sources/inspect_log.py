@@ -36,7 +36,8 @@ _MARKS: Mapping[object, bool] = {
 
 @dataclass(frozen=True)
 class Log:
-    """One log. scorer: whose scores the marks are, null where no sample was kept. invalidated: by its owner."""
+    """One log. scorer: whose scores the marks are, null where no sample was kept. invalidated: by its owner. accuracy:
+    as published for the scorer, as its metric `metric` (accuracy or mean), attempts reduced by `reducer`."""
 
     path: Path
     published: Published
@@ -44,6 +45,7 @@ class Log:
     scorer: str | None
     invalidated: bool
     accuracy: float | None
+    metric: str | None
     reducer: str | None
 
 
@@ -80,20 +82,20 @@ class _Reader:
         self.whole = Part(head, "", str(path), hint)
         self.path, self.sha256, self.scorer = path, sha256, scorer
         self.task = self.whole.at("eval").at("task").name()
-        self.scored = False
-        self.others: set[str] = set()
+        self.names: set[str] = set()
+        self.n_without_error = self.n_scored = 0
 
     def read(self, samples: Iterable[Any]) -> Log:
         status = self.whole.at("status")
         if status.name() != "success":
             status.refuse("success", what="the log is of an evaluation that did not run to its end")
         marks = [self.mark(value, place) for place, value in enumerate(samples)]
-        if self.others and not self.scored:
-            self.refuse_scorer(self.others, self.scorer)
-        wanted = self.whole.at("results").at("completed_samples")
-        if marks and wanted.count() not in (None, len(marks)):
-            wanted.refuse(f"{len(marks)}, as many as there are samples", what="the log is not whole")
-        accuracy, reducer = self.accuracy()
+        if self.names and self.scorer not in self.names:
+            self.refuse_scorer(self.names, self.scorer)
+        completed = self.whole.at("results").at("completed_samples")
+        if marks and completed.count() not in (None, self.n_without_error, self.n_scored):
+            completed.refuse(f"{self.n_without_error}, as many samples as did not fail", what="the log is not whole")
+        accuracy, metric, reducer = self.accuracy()
         return Log(
             self.path,
             self.published(),
@@ -101,6 +103,7 @@ class _Reader:
             self.scorer if marks else None,
             bool(self.whole.at("invalidated").truth()),
             accuracy,
+            metric,
             reducer,
         )
 
@@ -112,8 +115,9 @@ class _Reader:
             if len(scores.fields()) > 1:
                 self.refuse_scorer(scores.fields(), None)
             self.scorer = next(iter(scores.fields()))
-        self.scored |= self.scorer in scores.fields()
-        self.others.update(scores.fields())
+        self.names.update(scores.fields())
+        self.n_scored += bool(scores.fields())
+        self.n_without_error += sample.at("error").value is None
         target = sample.at("target").value
         score = scores.at(self.scorer or "").at("value")
         correct = self.correct(score)
@@ -155,12 +159,15 @@ class _Reader:
             hint=f"--scorer {known[0]}",
         )
 
-    def accuracy(self) -> tuple[float | None, str | None]:
-        """The accuracy that the log gives for the scorer, and how it reduced several attempts to one."""
+    def accuracy(self) -> tuple[float | None, str | None, str | None]:
+        """(the accuracy or else the mean that the log gives for the scorer, which of the two it is, how several
+        attempts were reduced to one)."""
         for score in self.whole.at("results").at("scores").parts():
-            if score.at("name").text() == self.scorer:
-                return _value(score.at("metrics").at(ACCURACY)), score.at("reducer").text()
-        return None, None
+            metrics = score.at("metrics")
+            named = [name for name in (ACCURACY, MEAN) if name in metrics.fields()]
+            if score.at("name").text() == self.scorer and named:
+                return _value(metrics.at(named[0])), named[0], score.at("reducer").text()
+        return None, None, None
 
     def published(self) -> Published:
         about = self.whole.at("eval")

@@ -11,7 +11,7 @@ from evalframe.sources.documents import Part, spelled
 from evalframe.sources.lm_eval import FORMAT
 from evalframe.sources.recorded import Published, Result
 
-KNOWN = ("results", "configs")
+KNOWN = ("results", "versions", "config")
 """Keys by which a document is known to be one of these."""
 
 _NO_METRICS = frozenset({"alias", "name", "sample_len", "sample_count"})
@@ -49,7 +49,7 @@ def read_results(document: Any, path: Path, sha256: str) -> Harness:
     whole = Part(document, "", str(path), "evalframe import results_DATE.json --format lm-eval --store DIR")
     counts = {task: whole.at("n-samples").at(task).at("effective").count() for task in whole.at("n-samples").fields()}
     results = [result for task in whole.at("results").fields() for result in _results(whole, task, counts.get(task))]
-    model = whole.at("model_name").text() or whole.at("config").at("model").text()
+    model = whole.at("model_name").text()
     published = Published(
         path.name,
         sha256,

@@ -155,7 +155,7 @@ def _log(log: inspect_log.Log, asked: _Asked) -> dict[str, Any]:
         )
         row = {
             **_row(log.path, scored, "all", len(log.marks)),
-            "published_as": f"{log.scorer}/{inspect_log.ACCURACY}" if log.accuracy is not None else None,
+            "published_as": f"{log.scorer}/{log.metric}" if log.metric is not None else None,
             "published": log.accuracy if log.reducer in (None, inspect_log.MEAN) else None,
         }
     outcome = seal_published(asked.store, log.published, name, asked.tags)

@@ -156,7 +156,7 @@ def inspect_log(samples: Sequence[Mapping[str, Any]], accuracies: Mapping[str, f
         "plan": {"name": "plan", "steps": []},
         "results": {
             "total_samples": 1000 + len(samples),
-            "completed_samples": len(samples),
+            "completed_samples": sum("error" not in sample for sample in samples),
             "scores": [
                 {
                     "name": name,

@@ -41,7 +41,8 @@ def test_every_field_of_a_sample_goes_where_it_belongs(tmp_path: Path) -> None:
 
 def test_every_field_of_a_log_goes_where_it_belongs(tmp_path: Path) -> None:
     read = log(tmp_path)
-    assert (read.scorer, read.accuracy, read.reducer, read.invalidated) == ("match", 0.75, None, False)
+    assert (read.scorer, read.accuracy, read.metric) == ("match", 0.75, "accuracy")
+    assert (read.reducer, read.invalidated) == (None, False)
     assert read.published.tags == {"model": "mock/outer", "task": "org/sums", "dataset": "sums-data"}
     assert read.published.head == {
         "eval_id": "the-eval-id",
@@ -92,6 +93,23 @@ def test_a_sample_that_failed_says_why(tmp_path: Path) -> None:
     scored = inspect_sample("c", 1, "t", {"match": "I"}, error={"message": "late"})
     marks = log(tmp_path, [SAMPLES[0], failed, scored]).marks
     assert [(m.correct, m.error) for m in marks] == [(True, None), (None, "x" * ERROR_LENGTH), (False, None)]
+
+
+def test_older_logs_count_samples_that_failed_and_were_scored(tmp_path: Path) -> None:
+    scored = inspect_sample("c", 1, "t", {"match": "I"}, error={"message": "late"})
+    whole = inspect_log([SAMPLES[0], scored], {"match": 0.5})
+    assert whole["results"]["completed_samples"] == 1
+    whole["results"]["completed_samples"] = 2
+    assert len(read_log(written(tmp_path / "log.json", whole)).marks) == 2
+
+
+def test_a_mean_stands_in_for_an_accuracy(tmp_path: Path) -> None:
+    whole = inspect_log(SAMPLES, {"match": 0.75})
+    metrics = whole["results"]["scores"][0]["metrics"]
+    metrics["mean"] = {**metrics.pop("accuracy"), "name": "mean", "value": 0.625}
+    read = read_log(written(tmp_path / "log.json", whole))
+    assert (read.accuracy, read.metric) == (0.625, "mean")
+    assert [r.standard_error for r in read.published.results if r.metric == "match/mean"] == [0.125]
 
 
 def test_the_scorer_is_named_where_there_are_several(tmp_path: Path) -> None:

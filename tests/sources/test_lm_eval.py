@@ -221,6 +221,18 @@ def test_every_published_value_is_kept_as_it_is(tmp_path: Path) -> None:
     assert harness.published.head["lm_eval_version"] == "0.4.9"
 
 
+def test_older_results_have_plain_names_and_no_model(tmp_path: Path) -> None:
+    older = {
+        "results": {"sciq": {"acc": 0.875, "acc_stderr": 0.25}},
+        "versions": {"sciq": 3},
+        "config": {"model": "hf", "model_args": "pretrained=org/small"},
+    }
+    harness = read_results(*_read(written(tmp_path / "results.json", older)))
+    (result,) = harness.published.results
+    assert (result.metric, result.value, result.standard_error, result.better) == ("acc", 0.875, 0.25, "none")
+    assert (harness.published.tags, harness.n_samples) == ({}, {})
+
+
 def test_a_chat_template_hides_the_delimiter(tmp_path: Path) -> None:
     rows = [sample(0, OPTIONS, LIKELIHOODS, 0)]
     path = written(tmp_path / "results.json", results({"arc_easy": rows}, ["acc"], chat_template="{{ messages }}"))
