@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from evalframe.failure import EvalframeError as EvalframeError
 from evalframe.failure import ExitCode as ExitCode
+from evalframe.failure import harmless_json as harmless_json
 from evalframe.failure import printable as printable
 
 # ---- EF1xx: usage and unreadable input (exit 2) ---------------------------------------------------------------------

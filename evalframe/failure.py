@@ -69,3 +69,12 @@ def printable(text: str, limit: int = 2000) -> str:
     """`text` on one line, with control and direction characters escaped: ids in messages come from outside."""
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def harmless_json(text: str) -> str:
+    """JSON text in which no character but the line end moves a cursor or changes a direction; it means the same."""
+    if text.replace("\n", "").isprintable():
+        return text
+    import json
+
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from evalframe.cli import screen
 from evalframe.cli.terminal import Terminal
-from evalframe.errors import UsageError
+from evalframe.errors import UsageError, harmless_json, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,13 +63,20 @@ def pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:
 
 
 def say(text: str) -> None:
-    """A note for people: stderr, so that stdout stays data."""
-    print(text, file=sys.stderr)
+    """A note of one line for people: stderr, so that stdout stays data."""
+    print(printable(text), file=sys.stderr)
 
 
 def put(text: str) -> None:
     """Text on stdout, ended by one newline; what the terminal's encoding cannot show is escaped, never an error."""
     sys.stdout.write(Terminal.of().spelled(text if text.endswith("\n") else text + "\n"))
+
+
+def _seen(text: str) -> str:
+    """Data as it is; where a terminal would obey what stands in it, without control characters."""
+    if not sys.stdout.isatty():
+        return text
+    return "\n".join(printable(line, limit=sys.maxsize) for line in text.split("\n"))
 
 
 def put_parts(parts: Sequence[str | pa.Table]) -> None:
@@ -89,9 +96,9 @@ def show(table: pa.Table, format: Format = Format.TABLE, headlines: Sequence[str
     if format is Format.TABLE:
         put(screen.rows(table, Terminal.of(), headlines))
     elif format is Format.JSON:
-        put(json.dumps(drawing.rows(table), ensure_ascii=False, allow_nan=False, indent=1))
+        put(harmless_json(json.dumps(drawing.rows(table), ensure_ascii=False, allow_nan=False, indent=1)))
     elif format is Format.CSV:
-        put(drawing.csv(table))
+        put(_seen(drawing.csv(table)))
     else:
         drawn = {Format.MD: drawing.markdown, Format.LATEX: drawing.latex, Format.HTML: drawing.html}
         put(drawn[format](table))

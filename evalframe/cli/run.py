@@ -13,7 +13,7 @@ from evalframe.cli import screen
 from evalframe.cli.app import tree
 from evalframe.cli.progress import Progress
 from evalframe.cli.terminal import Terminal
-from evalframe.errors import EvalframeError, ExitCode, InputError, UsageError, printable
+from evalframe.errors import EvalframeError, ExitCode, InputError, UsageError, harmless_json, printable
 
 
 def run(arguments: list[str]) -> int:
@@ -24,6 +24,7 @@ def run(arguments: list[str]) -> int:
         arguments = [a for i, a in enumerate(arguments) if not (a == "--debug" and i < len(own))]
     app = tree(arguments)
     try:
+        _refuse_what_is_no_text(arguments)
         with Progress():
             result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
@@ -43,11 +44,24 @@ def run(arguments: list[str]) -> int:
     return int(result) if isinstance(result, int) else ExitCode.OK
 
 
+def _refuse_what_is_no_text(arguments: list[str]) -> None:
+    """A NUL, or bytes that are not UTF-8 (Python keeps them as lone surrogates): no name or path of ours has them."""
+    for word in arguments:
+        if "\0" in word or any("\ud800" <= c <= "\udfff" for c in word):
+            raise UsageError(
+                "an argument is no text",
+                expected="UTF-8 without NUL characters",
+                found=printable(repr(word), 300),
+                where="the command line",
+                hint="evalframe --help",
+            )
+
+
 def _failed(error: EvalframeError, *, as_json: bool, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if as_json:
-        print(json.dumps({"error": error.to_json()}, sort_keys=True, ensure_ascii=False))
+        print(harmless_json(json.dumps({"error": error.to_json()}, sort_keys=True, ensure_ascii=False)))
     else:
         terminal = Terminal.of(sys.stderr)
         print(terminal.spelled(screen.error(error, terminal)), file=sys.stderr)

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from evalframe.cli.common import Format, JsonOption, StoreOption, put, show, show_json
 from evalframe.cli.screen import verdict
 from evalframe.cli.terminal import Terminal
-from evalframe.errors import ExitCode
+from evalframe.errors import ExitCode, printable
 
 
 def verify(folder: StoreOption, /, *, format: Format = Format.TABLE, json: JsonOption = False) -> int:
@@ -47,7 +47,7 @@ def gc(
     if json:
         show_json({"removed": removed, "dry_run": dry_run}, "store gc")
     else:
-        put("\n".join([*removed, f"{len(removed)} file(s) {'would be ' if dry_run else ''}removed"]))
+        put("\n".join([*map(printable, removed), f"{len(removed)} file(s) {'would be ' if dry_run else ''}removed"]))
 
 
 def withdraw(
@@ -68,4 +68,4 @@ def withdraw(
     if json:
         show_json({"run_id": run, "outcome": outcome, "reason": reason}, "store withdraw")
     else:
-        put(f"{run} is withdrawn: {reason}")
+        put(printable(f"{run} is withdrawn: {reason}"))

@@ -11,14 +11,13 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalframe.publish.formulas import FORMULA
 from evalframe.publish.recomputed import VIEWS
 from evalframe.publish.star import Star
 from evalframe.publish.targets import Outcome, other_content
 from evalframe.store import faults, staging
 
 MANIFEST = "manifest.json"
-FORMULA = r"^('*[=+\-@\t\r\n＝＋－＠])"
-"""Text that a spreadsheet would run, or that is one apostrophe away from it; the wide forms count in some locales."""
 
 
 @dataclass(frozen=True)

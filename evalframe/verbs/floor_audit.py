@@ -14,6 +14,7 @@ import pyarrow as pa
 from evalframe.contracts import Column, Contract, conform, contract, read_table, validate
 from evalframe.errors import ResultsMissing, SheetRefused, UsageError
 from evalframe.protocols.easycom_floor import PRE, by_timing
+from evalframe.publish.formulas import plain
 from evalframe.sources.fields import file_sha256
 from evalframe.store import Store
 from evalframe.verbs import drawing
@@ -163,7 +164,10 @@ def freeze(sheet: Path | str, *, store: Path | str, output: Path | None = None, 
     path = Path(sheet)
     report = validate(SHEET, read_table(SHEET, path))
     report.raise_for_failures(where=str(path))
-    rows = report.valid.to_pylist()
+    rows = [
+        {name: plain(value) if isinstance(value, str) else value for name, value in row.items()}
+        for row in report.valid.to_pylist()
+    ]
     _require_answers(rows, path)
     run, protocol, fingerprint = _one_source(rows, path)
     opened = Store.open(store)

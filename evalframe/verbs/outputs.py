@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalframe.errors import InputError, StoreConflict
+from evalframe.errors import InputError, StoreConflict, harmless_json
 from evalframe.store import staging
 
 SCHEMA_VERSION = 1
@@ -18,7 +18,7 @@ def to_json(command: str, body: Mapping[str, Any], protocol: Mapping[str, str | 
     whole: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "command": command, **body}
     if protocol is not None:
         whole["protocol"] = dict(protocol)
-    return json.dumps(whole, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return harmless_json(json.dumps(whole, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1)) + "\n"
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> bool:
