@@ -222,10 +222,10 @@ def _parameter_text(value: Any) -> str:
 def _known_keys(path: Path, content: Any, known: tuple[str, ...], required: tuple[str, ...] = ()) -> None:
     if not isinstance(content, dict):
         raise _refuse(path, "a case is a mapping", ", ".join(known), repr(content))
-    if stray := sorted(set(content) - set(known)):
-        raise _refuse(path, "a case has unknown keys", ", ".join(known), ", ".join(map(str, stray)))
+    if stray := sorted(str(key) for key in set(content) - set(known)):
+        raise _refuse(path, "a case has unknown keys", ", ".join(known), ", ".join(stray))
     if missing := [key for key in required if key not in content]:
-        raise _refuse(path, f"a case lacks {', '.join(missing)}", ", ".join(required), ", ".join(content))
+        raise _refuse(path, f"a case lacks {', '.join(missing)}", ", ".join(required), ", ".join(map(str, content)))
 
 
 def _refuse(path: Path, what: str, expected: str, found: str) -> RelationError:

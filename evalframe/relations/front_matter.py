@@ -76,7 +76,10 @@ def _check_keys(path: Path, layer: Layer, head: Mapping[str, Any]) -> None:
     missing = [key for key in required if key not in head]
     if missing:
         raise _refuse(
-            path, f"front matter lacks {', '.join(missing)}", f"a {layer} says {', '.join(required)}", ", ".join(head)
+            path,
+            f"front matter lacks {', '.join(missing)}",
+            f"a {layer} says {', '.join(required)}",
+            ", ".join(map(str, head)),
         )
     unknown = [str(key) for key in head if key not in required and key not in optional]
     if unknown:

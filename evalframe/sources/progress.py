@@ -130,7 +130,8 @@ def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) 
                 hint="evalframe explain progress_traces",
             )
         table = file.read(columns=[name for name in columns if name in there])
-    except (OSError, pa.ArrowException) as error:
+        table.validate(full=True)  # bytes that are no text would be taken for it
+    except (OSError, ValueError, LookupError, pa.ArrowException) as error:
         raise InputError(
             f"{path.name} cannot be read",
             expected="a Parquet file",

@@ -123,7 +123,7 @@ def _schema(shard: Path) -> pa.Schema:
     try:
         with pa.memory_map(str(shard)) as file:
             return pa.ipc.open_stream(file).schema
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, LookupError, pa.ArrowException) as error:
         raise _damaged(shard, error) from None
 
 
@@ -134,7 +134,7 @@ def _stream(shard: Path) -> Iterator[pa.RecordBatch]:
             for batch in reader:
                 batch.validate(full=True)
                 yield batch
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, LookupError, pa.ArrowException) as error:
         raise _damaged(shard, error) from None
 
 

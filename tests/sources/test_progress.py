@@ -143,3 +143,16 @@ def test_a_file_that_is_no_parquet_is_unreadable_input(tmp_path: Path, content: 
     path.write_bytes(content)
     assert isinstance(refusal(lambda: source.read_targets(path)), InputError)
     assert isinstance(refusal(lambda: source.read_targets(tmp_path / "none.parquet")), InputError)
+
+
+@pytest.mark.parametrize("place", ["column", "cell"])
+def test_bytes_that_are_no_text_are_unreadable_input(tmp_path: Path, place: str) -> None:
+    path = tmp_path / "targets.parquet"
+    known = {"trajectory_id": "t", "task": "x", "outcome": "success", "frame_index": 0, "target_progress": 0.5}
+    more = {"other": "XYZ"} if place == "cell" else {"XYZ": "o"}
+    text = {"task": "XYZ"} if place == "cell" else {}
+    frame = pl.DataFrame([{**known, **text, **more}])
+    frame.write_parquet(path, compression="uncompressed", use_pyarrow=True, pyarrow_options={"store_schema": False})
+    path.write_bytes(path.read_bytes().replace(b"XYZ", b"\xd1\xff\xfe"))
+    with pytest.raises(InputError, match="cannot be read"):
+        source.read_targets(path)
