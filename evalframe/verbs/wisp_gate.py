@@ -28,6 +28,7 @@ from evalframe.sources.fields import file_sha256
 from evalframe.store import Store
 from evalframe.verbs import drawing
 from evalframe.verbs.outputs import to_json, write_text
+from evalframe.verbs.rescore import stored_run
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Run
 from evalframe.verbs.score import score as score_run
@@ -182,10 +183,11 @@ def gate(
     loading = Loading(module, trust_pickle, device, "NCT" if layout == "NCT" else "NTC", batch_size)
     by_id = {model.model_id: model for model in models}
     known = frozenset() if folder is None else frozenset(folder.run_ids())
+    scored = frozenset() if folder is None else frozenset(folder.scored()["run_id"].to_pylist())
 
     def seal(saved: SavedPredictions) -> None:
         if folder is not None:
-            _seal(folder, saved, by_id[saved.run_id], known)
+            _seal(folder, saved, by_id[saved.run_id], known, scored)
 
     found = [
         *model_gates(models, files, selected, bad_runs, loading, relations),
@@ -273,8 +275,11 @@ def _unmet(required: Mapping[str, int | None], coverage: Mapping[str, Mapping[st
             yield f"{name} was required of {wanted} models and run on {row['exercised']} of {row['n_models']}"
 
 
-def _seal(store: Store, saved: SavedPredictions, model: Model, known: frozenset[str]) -> None:
-    """The rescored predictions as a run of the store. A run that is there stays, if it is not of other predictions."""
+def _seal(store: Store, saved: SavedPredictions, model: Model, known: frozenset[str], scored: frozenset[str]) -> None:
+    """The rescored predictions as a run of the store. A run that is there stays, if it is not of other predictions.
+
+    known: runs of the store; scored: those with results, which one has not whose writer was killed in between.
+    """
     if saved.run_id in known:
         sealed = store.run(saved.run_id).inputs.get("predictions_sha256", saved.data_sha256)
         if sealed != saved.data_sha256:
@@ -285,6 +290,8 @@ def _seal(store: Store, saved: SavedPredictions, model: Model, known: frozenset[
                 where=str(model.predictions),
                 hint="name another --store, or another model_id",
             )
+        if saved.run_id not in scored:
+            score_run(stored_run(store, saved.run_id), protocol(PROTOCOL), store=store)
         return
     run = Run(saved.run_id, "wisp", saved.dataset_id, saved.tables, saved.inputs, model.tags)
     score_run(run, protocol(PROTOCOL), store=store)
