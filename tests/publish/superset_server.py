@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 _HERE = Path(__file__).resolve().parent
-_STARTING_SECONDS = 120.0
+_STARTING_SECONDS = 240.0
 
 
 @dataclass(frozen=True)
