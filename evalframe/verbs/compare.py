@@ -153,6 +153,12 @@ class Comparison(Rows):
         rows = [row for row in self.outcome.rows if row["metric"] not in METHODS]
         return [row for row in rows if row["metric"] in self.primary] or rows
 
+    def specs(self) -> dict[str, Any]:
+        """Forest plots of the changes, one per unit."""
+        from evalframe.verbs.plots import of_comparison
+
+        return of_comparison(self)
+
     def screen(self) -> pa.Table:
         """What is compared, how the change reads, between which bounds it lies, and then what it is made of."""
         rows, table = self.to_pylist(), self.paper()

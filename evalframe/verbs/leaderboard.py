@@ -92,6 +92,12 @@ class Leaderboard(Rows):
         boards = ["board"] if len(set(self.table["board"].to_pylist())) > 1 else []
         return self.table.select([*boards, "rank", self.table.column_names[_NAME], *used])
 
+    def specs(self) -> dict[str, Any]:
+        """The first boards that rank several runs."""
+        from evalframe.verbs.plots import of_boards
+
+        return of_boards(self.table, self.metric, self.by)
+
     def screen(self) -> pa.Table:
         """Board, rank and name, the value, whether it can be told from the best and by how much."""
         table = marks.of_leaderboard(self.shown())

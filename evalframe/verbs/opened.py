@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,9 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({str(self.folder.path)!r}, {len(self.folder.run_ids())} runs)"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.runs()._repr_html_()}"
 
     def runs(self) -> Runs:
         """One row per run: id, system, dataset, tags, when it was sealed, and the protocols it was scored under."""

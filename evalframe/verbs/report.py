@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalframe.publish.charts import Spec
 from evalframe.publish.page import Figure, page, tiles
@@ -39,6 +40,19 @@ class Report:
     def specs(self) -> dict[str, Spec]:
         """Vega-Lite specifications by number and caption, for notebooks: `altair.Chart.from_dict(spec)`."""
         return {f"{number:02d} {figure.caption}": figure.spec for number, figure in enumerate(self.figures, start=1)}
+
+    def chart(self) -> Any:
+        """Every chart as one `altair.VConcatChart`, for notebooks. Raises ExtraMissing without the extra `report`."""
+        from evalframe.verbs.plots import chart
+
+        return chart(self.specs())
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, where its scripts see nothing of the notebook."""
+        return (
+            '<iframe sandbox="allow-scripts" style="width: 100%; height: 80vh; border: 0" '
+            f'srcdoc="{escape(self.html)}"></iframe>'
+        )
 
     def write_png(self, folder: Path, *, width: int = 720, scale: float = 2.0) -> list[Path]:
         """Every chart as `<number>.png` in `folder`, drawn without a browser on white."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalframe.compare.reached import recall_metric
 from evalframe.errors import NotComparable, printable
-from evalframe.protocols import protocol as protocol_of
 from evalframe.publish import chart_data, charts
 from evalframe.publish.page import Figure, Html, Section, text
 from evalframe.relations import catalogue
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 RUNS_DRAWN = 8
 """Lines of one chart that an eye can follow."""
 
-BOARDS, MATRICES, FOREST_ROWS, TRACED, TRAJECTORIES = 2, 4, 30, 2, 16
+MATRICES, TRACED, TRAJECTORIES = 4, 2, 16
 
 
 def sections(material: Material) -> list[Section]:
@@ -49,9 +48,7 @@ def _verdicts(material: Material) -> Section:
     section = Section("Verdicts", "verdicts")
     for comparison in material.compared.comparisons:
         section.blocks.append(_verdict(comparison))
-        units = chart_data.forest_rows(_drawn_changes(comparison), FOREST_ROWS)
-        base = printable(comparison.request.baseline, 80)
-        figures = [Figure(f"Change from {base}, {unit}", charts.forest(rows, unit)) for unit, rows in units.items()]
+        figures = [Figure(caption, spec) for caption, spec in comparison.specs().items()]
         if figures:
             section.blocks.append(figures)
             section.say(
@@ -104,13 +101,6 @@ def _changes(section: Section, comparison: Comparison) -> None:
         section.say(f"{len(whole) - TABLE_ROWS} more rows are in fact_comparison of an export.", "note")
 
 
-def _drawn_changes(comparison: Comparison) -> list[dict[str, Any]]:
-    """Rows of the primary stratum, primary metrics first; counts of items are no change of a model."""
-    stratum = protocol_of(f"{comparison.protocol['name']}/{comparison.protocol['version']}").primary_stratum
-    rows = [row for row in comparison.to_pylist() if row["stratum"] == stratum and row["unit"] != "count"]
-    return sorted(rows, key=lambda row: row["metric"] not in comparison.primary)
-
-
 def _leaderboards(material: Material) -> Section:
     section = Section("Leaderboards", "leaderboards")
     if material.only is not None:
@@ -127,7 +117,7 @@ def _leaderboards(material: Material) -> Section:
         section.blocks.append(Html(f"<h3>{text(title)}</h3>"))
         for line in more:
             section.say(line, "note")
-        figures = list(_rankings(board.table, board.metric))
+        figures = [Figure(caption, spec) for caption, spec in board.specs().items()]
         if figures:
             section.blocks.append(figures)
         paper = board.paper()
@@ -135,25 +125,6 @@ def _leaderboards(material: Material) -> Section:
         if len(paper) > FIRST_ROWS:
             section.folded(f"All {len(paper)} rows", drawing.html(paper.slice(0, TABLE_ROWS)))
     return section
-
-
-def _rankings(table: pa.Table, metric: str) -> Iterator[Figure]:
-    boards: dict[int, list[dict[str, Any]]] = {}
-    for row in table.to_pylist():
-        if row["value"] is not None:
-            boards.setdefault(row["board"], []).append(row)
-    several = [(number, rows) for number, rows in boards.items() if len(rows) > 1]
-    for number, rows in several[:BOARDS]:
-        words = {True: "best, or tied with it", False: "separable from the best", None: "not looked at"}
-        shown = [
-            {"run": printable(row["run_id"]), "value": row["value"], "tied": words[row["tied_with_best"]]}
-            for row in rows[:30]
-        ]
-        where = f", horizon {rows[0]['horizon_s']:g} s" if rows[0]["horizon_s"] is not None else ""
-        yield Figure(
-            f"Board {number}: {metric}{where}",
-            charts.ranking(shown, metric, str(rows[0]["unit"]).replace("_", " "), number),
-        )
 
 
 def _reliability(material: Material) -> Section:

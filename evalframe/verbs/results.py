@@ -59,6 +59,16 @@ class Rows:
         """What the marks of `paper` mean, each with the method that gave it."""
         return []
 
+    def specs(self) -> dict[str, Any]:
+        """Charts as Vega-Lite specifications by caption; none for results that are read as tables."""
+        return {}
+
+    def chart(self) -> Any:
+        """An `altair.Chart` of the result, for notebooks. Raises ExtraMissing without the extra `report`."""
+        from evalframe.verbs.plots import chart
+
+        return chart(self.specs())
+
     def __repr__(self) -> str:
         return "\n".join([*map(printable, self.headlines()), drawing.table(self.shown())])
 
