@@ -7,7 +7,6 @@ the file is refused rather than scored otherwise.
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +19,15 @@ from evalframe.identity import sha256_text
 from evalframe.sources.choice_json import read_objects
 from evalframe.sources.documents import Part, spelled
 from evalframe.sources.fields import file_sha256
+from evalframe.sources.lm_eval_sample import (
+    distinct,
+    has_options,
+    label_of,
+    likelihood,
+    metrics_of,
+    options_asked,
+    softmax,
+)
 from evalframe.sources.marks import Mark
 from evalframe.sources.values import shown
 
@@ -108,7 +116,7 @@ class _Reader:
         rows: list[Mapping[str, Any]] = []
         marks: list[Mark] = []
         for sample in self.samples():
-            if not marks and self.options.metric is None and _has_options(sample.at("filtered_resps").value):
+            if not marks and self.options.metric is None and has_options(sample.at("filtered_resps").value):
                 rows.append(self.row(sample))
             elif rows:
                 sample.refuse(
@@ -156,10 +164,10 @@ class _Reader:
 
     def row(self, sample: Part) -> dict[str, Any]:
         """The KEV row of a sample."""
-        likelihoods = [_likelihood(part) for part in sample.at("filtered_resps").parts()]
-        options = _options(sample, len(likelihoods))
+        likelihoods = [likelihood(part) for part in sample.at("filtered_resps").parts()]
+        options = options_asked(sample, len(likelihoods))
         likelihoods = likelihoods[: len(options)]
-        label = _label(sample.at("target"), options, self.delimiter())
+        label = label_of(sample.at("target"), options, self.delimiter())
         scores = self.scaled(sample, likelihoods, options)
         p = softmax(scores)
         if p.index(max(p)) != scores.index(max(scores)):
@@ -170,7 +178,7 @@ class _Reader:
             "question": QUESTION[self.options.normalisation],
             "task": self.task,
             "type": "choice",
-            "keys": _distinct(options),
+            "keys": distinct(options),
             "label": label,
             "p": p,
         }
@@ -211,10 +219,10 @@ class _Reader:
         if self.metric not in sample.fields():
             raise UsageError(
                 f"the samples have no metric {self.metric!r}",
-                expected=", ".join(_metrics(sample)) or "a metric",
+                expected=", ".join(metrics_of(sample)) or "a metric",
                 found=self.metric,
                 where=str(self.path),
-                hint=f"--metric {(_metrics(sample) or ['NAME'])[0]}",
+                hint=f"--metric {(metrics_of(sample) or ['NAME'])[0]}",
             )
         if value not in (0, 1):  # true and false among them
             sample.at(self.metric).refuse("1 or 0: right or wrong")
@@ -225,7 +233,7 @@ class _Reader:
         return Mark(self.item(sample), 1, self.task, target, f"{FORMAT}/{by}", bool(value))
 
     def only_metric(self, sample: Part) -> str:
-        names = _metrics(sample)
+        names = metrics_of(sample)
         if len(names) != 1:
             raise UsageError(
                 "which metric says right or wrong has to be named",
@@ -248,93 +256,3 @@ class _Reader:
 
     def refuse(self, what: str, expected: str, found: str) -> NoReturn:
         raise RecordRefused(what, expected=expected, found=found, where=str(self.path), hint=_HINT)
-
-
-def softmax(scores: Sequence[float]) -> list[float]:
-    """exp(x) / sum of exp, relative to the largest; the sum is correctly rounded."""
-    largest = max(scores)
-    powers = [math.exp(score - largest) for score in scores]
-    total = math.fsum(powers)
-    return [power / total for power in powers]
-
-
-def _has_options(value: Any) -> bool:
-    """Whether the answers are two or more pairs (log-likelihood, whether greedy decoding gives it)."""
-    return (
-        isinstance(value, list)
-        and len(value) > 1
-        and all(isinstance(pair, list) and len(pair) == 2 and str(pair[1]) in ("True", "False") for pair in value)
-    )
-
-
-def _likelihood(pair: Part) -> float:
-    """The log-likelihood of a pair; newer versions of the harness write it as text. -inf is one, NaN is none."""
-    if not _has_options([pair.value, pair.value]):
-        pair.refuse("a log-likelihood and whether it is greedy")
-    try:
-        value = float(pair.value[0])
-    except (TypeError, ValueError, OverflowError):
-        pair.refuse("a log-likelihood")
-    if math.isnan(value) or value == math.inf or isinstance(pair.value[0], bool):
-        pair.refuse("a log-likelihood")
-    return value
-
-
-def _options(sample: Part, n: int) -> list[str]:
-    """The options as they were asked: continuations of one prompt."""
-    asked = [_asked(argument) for argument in _arguments(sample)]
-    if len(asked) != n:
-        sample.at("arguments").refuse(f"{n} requests, one for each log-likelihood", f"{len(asked)}")
-    if "acc_mutual_info" in _metrics(sample):  # followed by the same options without a prompt
-        half = n // 2
-        if n % 2 or [option for _, option in asked[:half]] != [option for _, option in asked[half:]]:
-            sample.at("arguments").refuse("every option once with and once without the prompt")
-        asked = asked[:half]
-    # Prompts that differ before one ending are another kind of task, whose samples do not say which one is right.
-    if len(asked) < 2 or len({prompt for prompt, _ in asked}) > 1:
-        sample.at("arguments").refuse("two options or more that follow one prompt")
-    return [option for _, option in asked]
-
-
-def _arguments(sample: Part) -> list[Part]:
-    """The requests in order: a list of [prompt, option], or an object gen_args_0, gen_args_1, ... of arg_0, arg_1."""
-    given = sample.at("arguments")
-    if isinstance(given.value, list):
-        return list(given.parts())
-    return [given.at(f"gen_args_{index}") for index in range(len(given.fields()))]
-
-
-def _asked(argument: Part) -> tuple[str, str]:
-    listed = isinstance(argument.value, list)
-    pair = [*argument.parts()][:2] if listed else [argument.at("arg_0"), argument.at("arg_1")]
-    if len(pair) != 2 or not all(isinstance(part.value, str) for part in pair):
-        argument.refuse("a prompt and an option, both text")
-    for part in pair:
-        part.text()  # refuses what is no Unicode; lengths are those of the text as it was asked
-    return pair[0].value, pair[1].value
-
-
-def _label(target: Part, options: Sequence[str], before: str) -> int:
-    """The right option: an index, as a number or its digits, or the text of one option."""
-    value = target.value
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        if value >= len(options):
-            target.refuse(f"an option from 0 to {len(options) - 1}")
-        return value if value >= 0 else target.refuse(f"an option from 0 to {len(options) - 1}")
-    texts = [option.removeprefix(before) for option in options]
-    if texts.count(target.text() or "") != 1:
-        target.refuse("the index of one right option, or its text")
-    return texts.index(target.text() or "")
-
-
-def _distinct(options: Sequence[str]) -> list[str]:
-    """Option names; where two options are alike, each carries its position."""
-    if len(set(options)) == len(options):
-        return list(options)
-    return [f"{index}:{option}" for index, option in enumerate(options)]
-
-
-def _metrics(sample: Part) -> list[str]:
-    return [part.name() for part in sample.at("metrics").parts()]

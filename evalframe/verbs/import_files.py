@@ -8,23 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 
-from evalframe.errors import RecordRefused, UsageError
-from evalframe.protocols import protocol as protocol_of
-from evalframe.sources import every_eval_ever, inspect_log, lm_eval, lm_eval_results
-from evalframe.sources.choice import rows_run
-from evalframe.sources.marks import Mark, mark_tables
+from evalframe.errors import UsageError
+from evalframe.sources import every_eval_ever, inspect_log, lm_eval
 from evalframe.store import Store
+from evalframe.underway import counted
+from evalframe.verbs.import_answers import Asked, row_of, score_marks
 from evalframe.verbs.import_detecting import INSPECT, LM_EVAL, Found, found
+from evalframe.verbs.import_lm_eval import import_lm_eval, normalisation_of
 from evalframe.verbs.import_published import check_published, seal_published
 from evalframe.verbs.kev import DEFAULT_POLICY
 from evalframe.verbs.results import Rows
-from evalframe.verbs.score import Run, Scored, score
 
-ANSWERS = "kev-answers/1"
 INVALIDATED = "invalidated by the owner of the log"
 
 _SCHEMA = pa.schema(
@@ -58,17 +56,6 @@ class Imported(Rows):
     def headlines(self) -> list[str]:
         """What does not agree."""
         return self.differing()
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What holds for the whole import."""
-
-    store: Store
-    run_id: str | None
-    tags: Mapping[str, str]
-    settings: Mapping[str, str]
-    policy: str
 
 
 def import_files(
@@ -105,10 +92,10 @@ def import_files(
             where="--run-id",
             hint="leave out --run-id, or import the files one by one",
         )
-    asked = _Asked(_opened(store), run_id, tags or {}, settings or {}, policy)
+    asked = Asked(_opened(store), run_id, tags or {}, settings or {}, policy)
     if kind == LM_EVAL:
-        options = lm_eval.Options(_normalisation(normalisation), filter, metric)
-        rows = _lm_eval(told, options, asked)
+        options = lm_eval.Options(normalisation_of(normalisation), filter, metric)
+        rows = import_lm_eval(told, options, asked)
     elif kind == INSPECT:
         rows = _logs(told, scorer, asked)
     else:
@@ -120,8 +107,8 @@ def _opened(store: Store | Path | str) -> Store:
     return store if isinstance(store, Store) else Store.open(store, create=True)
 
 
-def _records(told: Sequence[Found], asked: _Asked) -> list[dict[str, Any]]:
-    read = [every_eval_ever.record_of(one.document, one.path, one.sha256) for one in told]
+def _records(told: Sequence[Found], asked: Asked) -> list[dict[str, Any]]:
+    read = [every_eval_ever.record_of(one.document, one.path, one.sha256) for one in counted("records", told)]
     for published in read:
         check_published(published, alone=True)
     rows = []
@@ -132,151 +119,32 @@ def _records(told: Sequence[Found], asked: _Asked) -> list[dict[str, Any]]:
     return rows
 
 
-def _logs(told: Sequence[Found], scorer: str | None, asked: _Asked) -> list[dict[str, Any]]:
+def _logs(told: Sequence[Found], scorer: str | None, asked: Asked) -> list[dict[str, Any]]:
     read = [
         inspect_log.read_log(one.path, scorer)
         if one.document is None
         else inspect_log.log_of(one.document, one.path, one.sha256, scorer)
-        for one in told
+        for one in counted("logs", told)
     ]
     for log in read:
         check_published(log.published, alone=not log.marks)
     return [_log(log, asked) for log in read]
 
 
-def _log(log: inspect_log.Log, asked: _Asked) -> dict[str, Any]:
+def _log(log: inspect_log.Log, asked: Asked) -> dict[str, Any]:
     name = log.path.stem if asked.run_id is None else asked.run_id
     row = {"source": log.path.name, "run_id": name, "n": len(log.published.results)}
     if log.marks:
         inputs = {"inspect": {"sha256": log.published.sha256, "scorer": log.scorer}}
         taint = INVALIDATED if log.invalidated else None
-        scored = _score_marks(
-            log.marks, name, str(log.path), inputs, {**log.published.tags, **asked.tags}, asked, taint
-        )
+        scored = score_marks(log.marks, name, str(log.path), inputs, {**log.published.tags, **asked.tags}, asked, taint)
         row = {
-            **_row(log.path, scored, "all", len(log.marks)),
+            **row_of(log.path, scored, "all", len(log.marks)),
             "published_as": f"{log.scorer}/{log.metric}" if log.metric is not None else None,
             "published": log.accuracy if log.reducer in (None, inspect_log.MEAN) else None,
         }
     outcome = seal_published(asked.store, log.published, name, asked.tags)
     return {"outcome": outcome, **row}
-
-
-def _lm_eval(told: Sequence[Found], options: lm_eval.Options, asked: _Asked) -> list[dict[str, Any]]:
-    results = [lm_eval_results.read_results(one.document, one.path, one.sha256) for one in told if not one.is_lines]
-    delimiters = {task: text for one in results for task, text in one.delimiters.items()}
-    options = lm_eval.Options(options.normalisation, options.filter, options.metric, delimiters)
-    samples = [lm_eval.read_samples(one.path, options) for one in told if one.is_lines]
-    for one in samples:
-        _refuse_part(one, results)
-    for harness in results:
-        check_published(harness.published, alone=not samples)
-    name = _run_id(told, asked)
-    rows = _score_samples(samples, results, name, options, asked) if samples else []
-    for harness in results:
-        outcome = seal_published(asked.store, harness.published, name, asked.tags)
-        n = len(harness.published.results)
-        rows.append({"source": harness.published.source, "run_id": name, "n": n, "outcome": outcome})
-    return rows
-
-
-def _score_samples(
-    samples: Sequence[lm_eval.Samples],
-    results: Sequence[lm_eval_results.Harness],
-    name: str,
-    options: lm_eval.Options,
-    asked: _Asked,
-) -> list[dict[str, Any]]:
-    if len({bool(one.rows) for one in samples}) > 1:
-        raise UsageError(
-            "some tasks have log-likelihoods of options and others do not",
-            expected="tasks of one kind in one run",
-            found=", ".join(f"{one.task}: {'options' if one.rows else 'right or wrong'}" for one in samples[:5]),
-            hint="import them as two runs, or all with --metric",
-        )
-    has_options = bool(samples[0].rows)
-    told = {"normalisation": options.normalisation} if has_options else {"metrics": {s.task: s.metric for s in samples}}
-    inputs = {
-        "lm_eval": {
-            "samples": {one.task: one.sha256 for one in samples},
-            "filters": {one.task: one.filter for one in samples},
-            **told,
-        }
-    }
-    tags = {name: value for one in results for name, value in one.published.tags.items()} | dict(asked.tags)
-    where = ", ".join(str(one.path) for one in samples)
-    if has_options:
-        run = rows_run((row for one in samples for row in one.rows), name, where)
-        protocol = protocol_of(asked.policy)
-        scored = score(
-            Run(name, protocol.system, run.dataset_id, run.tables, inputs, tags),
-            protocol,
-            asked.settings,
-            store=asked.store,
-        )
-    else:
-        marks = [mark for one in samples for mark in one.marks]
-        scored = _score_marks(marks, name, where, inputs, tags, asked, None)
-    rows = []
-    for one in samples:
-        published = [harness.value(one.task, one.metric, one.filter) for harness in results]
-        known = next((value for value in published if value is not None), None)
-        row = _row(one.path, scored, f"task={one.task}", one.n)
-        rows.append({**row, "published_as": None if known is None else one.metric, "published": known})
-    return rows
-
-
-def _score_marks(
-    marks: Sequence[Mark],
-    name: str,
-    where: str,
-    inputs: Mapping[str, Any],
-    tags: Mapping[str, str],
-    asked: _Asked,
-    taint: str | None,
-) -> Scored:
-    protocol = protocol_of(ANSWERS)
-    dataset_id, tables = mark_tables(marks, name, where)
-    run = Run(name, protocol.system, dataset_id, tables, inputs, tags)
-    return score(run, protocol, asked.settings, store=asked.store, taint=taint)
-
-
-def _row(path: Path, scored: Scored, stratum: str, n: int) -> dict[str, Any]:
-    return {
-        "source": path.name,
-        "run_id": scored.run_id,
-        "protocol": scored.identity.protocol.label,
-        "stratum": stratum,
-        "n": n,
-        "accuracy": scored.value("accuracy", stratum),
-        "outcome": scored.outcome,
-    }
-
-
-def _run_id(told: Sequence[Found], asked: _Asked) -> str:
-    named = [one.path.stem for one in told if one.is_lines] or [one.path.stem for one in told]
-    if asked.run_id is None and len(named) > 1:
-        raise UsageError(
-            "the run that these files make has to be named",
-            expected="--run-id ID",
-            found=f"{len(named)} files",
-            where="--run-id",
-            hint=f"--run-id {named[0]}",
-        )
-    return named[0] if asked.run_id is None else asked.run_id
-
-
-def _refuse_part(samples: lm_eval.Samples, results: Sequence[lm_eval_results.Harness]) -> None:
-    for harness in results:
-        wanted = harness.n_samples.get(samples.task)
-        if wanted is not None and wanted != samples.n:
-            raise RecordRefused(
-                f"the samples of {samples.task} are not those of the results",
-                expected=f"{wanted} samples, as {harness.published.source} says",
-                found=f"{samples.n} samples",
-                where=str(samples.path),
-                hint="import the files of one evaluation together, each whole",
-            )
 
 
 def _refuse_options(kind: str, given: set[str]) -> None:
@@ -289,17 +157,3 @@ def _refuse_options(kind: str, given: set[str]) -> None:
             where=f"--{strange[0]}",
             hint=f"leave out --{strange[0]}",
         )
-
-
-def _normalisation(given: str | None) -> lm_eval.Normalisation:
-    for known in get_args(lm_eval.Normalisation):
-        if given in (None, known):
-            chosen: lm_eval.Normalisation = known
-            return chosen
-    raise UsageError(
-        "there is no such normalisation",
-        expected=", ".join(get_args(lm_eval.Normalisation)),
-        found=repr(given),
-        where="--normalisation",
-        hint="--normalisation characters",
-    )

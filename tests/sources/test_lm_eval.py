@@ -11,8 +11,9 @@ import pytest
 
 from evalframe.errors import EvalframeError, FileFormatUnknown, FileUnreadable, RecordRefused, UsageError
 from evalframe.sources.documents import read_document
-from evalframe.sources.lm_eval import Options, read_samples, softmax, task_of
+from evalframe.sources.lm_eval import Options, read_samples, task_of
 from evalframe.sources.lm_eval_results import read_results
+from evalframe.sources.lm_eval_sample import softmax
 from tests.sources.foreign import digest, generated, lines, results, sample, written
 
 NAME = "samples_arc_easy_2026-01-02T03-04-05.678901.jsonl"
