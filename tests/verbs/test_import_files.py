@@ -301,6 +301,7 @@ def test_nothing_is_sealed_where_one_of_the_files_cannot_be_taken(tmp_path: Path
         ({"normalisation": "words"}, "characters"),
         ({"settings": {"nothing": "1"}}, "no parameter"),
         ({"policy": "kev-choice/9"}, "kev-choice/2"),
+        ({"policy": "wisp-har/1"}, "does not score options"),
     ],
     ids=str,
 )
