@@ -16,7 +16,7 @@ from evalframe.errors import StoreError
 from evalframe.store import faults, locks
 from evalframe.store.layout import NAMED, SEALS, UNNAMED
 from evalframe.store.places import Given, Made, Place, Stat
-from evalframe.store.refusals import changed_file, command
+from evalframe.store.refusals import changed_file, command, gone
 
 
 @contextmanager
@@ -142,7 +142,9 @@ class LocalFiles:
         try:
             return os.listdir(f"{self.root}/{folder}")
         except (FileNotFoundError, NotADirectoryError):
-            return []
+            if self.is_store():
+                return []
+            raise gone(self.root) from None  # no names would be taken for an empty store, or for a part of it
         except OSError:
             with reported("listing", self.path(folder)):
                 raise

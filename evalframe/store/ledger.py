@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar, cast
 
-from evalframe.errors import StoreConflict, StoreCorrupt, StoreError
+from evalframe.errors import StoreConflict, StoreCorrupt
 from evalframe.store import faults, layout
 from evalframe.store.files import reported
 from evalframe.store.journal import Journal
 from evalframe.store.places import Place
-from evalframe.store.refusals import command
+from evalframe.store.refusals import command, gone
 from evalframe.store.seals import Seal, SealDamaged, differences, packed, unpacked
 
 AnySeal = TypeVar("AnySeal", bound=Seal)
@@ -33,13 +33,7 @@ class Ledger:
             prefix = f"{kind}/{shard}/"
             found += [prefix + name for name in self.files.names(f"{base}/{shard}") if name[-5:] == ".json"]
         if not found and not self.files.is_store():
-            raise StoreError(
-                "the store is gone",
-                expected="the folder that was opened",
-                found="no seals in it",
-                where=str(self.files.root),
-                hint="name the folder where it is now",
-            )
+            raise gone(self.files.root)
         return found
 
     def load(self, name: str) -> Seal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from evalframe.errors import StoreCorrupt
+from evalframe.errors import StoreCorrupt, StoreError
 
 
 def command(words: str, root: Path | str) -> str:
@@ -21,4 +21,15 @@ def changed_file(path: Path | str, root: Path | str, *, expected: str, found: st
         found=found,
         where=str(path),
         hint=command("store verify", root),
+    )
+
+
+def gone(root: object) -> StoreError:
+    """The error for a store that is not where it was opened."""
+    return StoreError(
+        "the store is gone",
+        expected="the folder that was opened",
+        found="no seals in it",
+        where=str(root),
+        hint="name the folder where it is now",
     )

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import random
 import resource
 import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from evalframe.errors import StoreError
+from evalframe.errors import EvalframeError, StoreError
 from evalframe.store import Store
+from evalframe.verbs import demo_data
+from evalframe.verbs.sql import ask
 from tests.store.things import write_results, write_run
 from tests.store.worker import finish, start
 
@@ -62,6 +71,75 @@ def test_a_folder_that_may_not_be_written(store: Store, tmp_path: Path) -> None:
         assert isinstance(refused, dict)
         assert refused["code"] == "EF301"
         assert refused["hint"].startswith("choose a store that can be written")
+
+
+def test_a_store_that_moves_away_while_it_is_read(store: Store) -> None:
+    """Every answer is whole, or an error of ours that says that the store is not there."""
+    for number in range(40):
+        write_run(store, f"run{number}")
+    away, answers = store.path.with_name("away"), Counter[str]()
+    reading = {
+        "ids": (lambda: len(store.run_ids()), 41),
+        "rows": (lambda: store.read("class_predictions").num_rows, 123),
+        "runs": (lambda: len(store.runs()), 41),
+        "sql": (lambda: ask(store, "SELECT count(*) AS n FROM class_predictions")["n"].to_pylist(), [123]),
+        "verify": (lambda: len(store.verify()), 0),
+    }
+    world = random.Random(1)
+    for use, whole in [pair for pair in reading.values() for _ in range(12)]:
+        mover = threading.Timer(world.random() * 0.03, os.rename, (store.path, away))
+        mover.start()
+        try:
+            while True:
+                assert use() == whole  # type: ignore[operator]
+                answers["whole"] += 1
+        except EvalframeError:
+            answers["refused"] += 1
+        mover.join()
+        os.rename(away, store.path)
+    assert answers["refused"] == 60
+    assert answers["whole"]
+    assert len(store.verify()) == 0
+
+
+def full_real_disk() -> None:
+    """A command on a file system of its own that is too small, at forty sizes: refused, nothing left, then healed."""
+    if os.geteuid():
+        raise SystemExit("mounting a small file system needs root")
+    with tempfile.TemporaryDirectory() as scratch:
+        source, mount = Path(scratch) / "p.npz", Path(scratch) / "small"
+        source.write_bytes(demo_data.windows(skill=0.5, seed=1))
+        mount.mkdir()
+        outcomes: Counter[int] = Counter()
+        for kib in range(16, 656, 16):
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(mount)], check=True)
+            try:
+                outcomes[_on_a_small_disk(source, mount)] += 1
+            finally:
+                subprocess.run(["umount", str(mount)], check=True)
+        print("exit codes over sizes:", dict(outcomes))
+        assert outcomes[0]
+        assert outcomes[2]
+
+
+def _on_a_small_disk(source: Path, mount: Path) -> int:
+    """The exit code, after everything was looked at and the disk was made larger."""
+    store, output = mount / "store", mount / "o.json"
+    words = ["wisp", "score", "--predictions", str(source), "--output", str(output), "--store", str(store)]
+    command = [sys.executable, "-B", "-m", "evalframe", *words]
+    first = subprocess.run(command, capture_output=True, text=True)
+    assert first.returncode in (0, 2), first.stderr
+    assert first.returncode == 0 or len(first.stderr.strip().splitlines()) == 4, first.stderr
+    if (store / ".seals").is_dir():
+        opened = Store.open(store)
+        assert opened.verify().to_pylist() == []
+        assert opened.gc() == []
+    assert not output.exists() or first.returncode == 0
+    assert [path.name for path in mount.iterdir() if path.name.startswith(".")] == []
+    subprocess.run(["mount", "-o", "remount,size=8m", str(mount)], check=True)
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    assert Store.open(store).verify().to_pylist() == []
+    return first.returncode
 
 
 def test_a_store_that_goes_away_while_it_is_open(store: Store) -> None:

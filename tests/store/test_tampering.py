@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evalframe.errors import StoreCorrupt
 from evalframe.store import Store
@@ -19,6 +21,18 @@ def store(tmp_path: Path) -> Store:
     for number, run_id in enumerate(("a", "b")):
         write_run(store, run_id, [number, number])
         write_results(store, run_id, {"accuracy": number / 2})
+    return store
+
+
+@pytest.fixture(scope="module")
+def sealed(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store with a compaction, put back after each change."""
+    store = Store.open(tmp_path_factory.mktemp("sealed") / "store", create=True, durable=False)
+    for run_id in ("a", "b"):
+        write_run(store, run_id)
+        write_results(store, run_id)
+    store.compact()
+    write_run(store, "c")
     return store
 
 
@@ -47,6 +61,24 @@ def test_every_flipped_byte(store: Store) -> None:
         broken[position] ^= 1
         (store.path / PART).write_bytes(broken)
         assert found(store) == [("changed_file", PART, "a")]
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_any_flipped_bit_of_any_file(sealed: Store, data: st.DataObject) -> None:
+    """Of predictions, results, seals and the compaction alike: found, and the file is named."""
+    there = sorted(path for path in sealed.path.rglob("*") if path.is_file() and "lock" not in path.name)
+    path = data.draw(st.sampled_from(there))
+    content = path.read_bytes()
+    position = data.draw(st.integers(0, len(content) - 1))
+    broken = bytearray(content)
+    broken[position] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(broken)
+    try:
+        name = str(path.relative_to(sealed.path))
+        assert name in {where for _, where, _ in found(sealed)}
+    finally:
+        path.write_bytes(content)
 
 
 def test_files_swapped_between_runs(store: Store) -> None:
