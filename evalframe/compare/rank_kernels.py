@@ -72,13 +72,20 @@ def _events(kind: str, variant: str = "") -> Ranking:
 _CHOICES = Ranking("choice_score_groups", "confidence", "errors", "n", others_include_marked=True)
 
 
-def _choices(metric: RankMetric, material: Material, cell: Cell) -> Kernel:
-    """Answers by confidence. Labelled questions on which the model failed are never accepted and stay in n."""
+def _choices(
+    together: Callable[[ranks.ScoreGroups, Weights], Values],
+    part: Callable[[Values], Values],
+    material: Material,
+    cell: Cell,
+) -> Kernel:
+    """A part of what one pass over the answers by confidence gives; the metrics of that pass share it."""
     groups = material.shared((_CHOICES.state, cell), lambda: _answers(material, cell))
-    return lambda weights: metric(groups, weights)
+    found = material.shared((together, cell), lambda: Latest(partial(together, groups)))
+    return lambda weights: part(found(weights))
 
 
 def _answers(material: Material, cell: Cell) -> ranks.ScoreGroups:
+    """Labelled questions on which the model failed are never accepted and stay in n."""
     sums = material.states["choice_sums"]
     inside = np.asarray(pc.equal(sums.key_column("stratum"), cell.stratum))
     failed = sums.column("n_labelled_failed") * (material.parameters["failed"] == "wrong")
@@ -94,18 +101,25 @@ def _answers(material: Material, cell: Cell) -> ranks.ScoreGroups:
     return _CHOICES.groups(state, rows, np.rint(unranked).astype(np.int64))
 
 
-def _coverage(budget: Fraction, groups: ranks.ScoreGroups, weights: Weights) -> Values:
-    return ranks.coverage_at_error(groups, weights, budget)
+_BUDGETS = (Fraction(1, 100), Fraction(1, 20))
+_SHARES = (Fraction(1, 2), Fraction(4, 5))
 
 
-def _selective(part: Callable[[Values], Values], fraction: Fraction, material: Material, cell: Cell) -> Kernel:
-    """Coverage or accuracy of the most confident `fraction` of the answers."""
-    groups = material.shared((_CHOICES.state, cell), lambda: _answers(material, cell))
-    accepted = material.shared(
-        (_CHOICES.state, cell, fraction),
-        lambda: Latest(lambda weights: ranks.most_confident(groups, weights, fraction)),
-    )
-    return lambda weights: part(accepted(weights))
+def _coverages(groups: ranks.ScoreGroups, weights: Weights) -> Values:
+    return ranks.coverages_at_error(groups, weights, _BUDGETS)
+
+
+def _risk(groups: ranks.ScoreGroups, weights: Weights) -> Values:
+    return ranks.risk_and_most_confident(groups, weights, _SHARES)
+
+
+def _at(position: int, found: Values) -> Values:
+    one: Values = found[position]
+    return one
+
+
+def _of_most_confident(what: Callable[[Values], Values], position: int, found: Values) -> Values:
+    return what(found[1 + 3 * position : 4 + 3 * position])
 
 
 def _top_k(score: str, material: Material, cell: Cell) -> Kernel:
@@ -132,7 +146,6 @@ def _top_k(score: str, material: Material, cell: Cell) -> Kernel:
     return values
 
 
-_HALF, _FOUR_FIFTHS = Fraction(1, 2), Fraction(4, 5)
 _FAILURES = Ranking("failure_scores_by_trajectory", "failure_score", "n_failures", "n_successes")
 
 RANKED: Mapping[str, Callable[[Material, Cell], Kernel]] = {
@@ -145,13 +158,13 @@ RANKED: Mapping[str, Callable[[Material, Cell], Kernel]] = {
     ),
     "failure_ap": partial(_ranked, _FAILURES, ranks.average_precision),
     "failure_roc_auc": partial(_ranked, _FAILURES, ranks.roc_auc),
-    "aurc": partial(_choices, ranks.area_under_risk_coverage),
-    "coverage_at_error_0.01": partial(_choices, partial(_coverage, Fraction(1, 100))),
-    "coverage_at_error_0.05": partial(_choices, partial(_coverage, Fraction(1, 20))),
-    "selective_coverage_0.5": partial(_selective, ranks.coverage, _HALF),
-    "selective_coverage_0.8": partial(_selective, ranks.coverage, _FOUR_FIFTHS),
-    "selective_accuracy_0.5": partial(_selective, ranks.unmarked_share, _HALF),
-    "selective_accuracy_0.8": partial(_selective, ranks.unmarked_share, _FOUR_FIFTHS),
+    "aurc": partial(_choices, _risk, partial(_at, 0)),
+    "coverage_at_error_0.01": partial(_choices, _coverages, partial(_at, 0)),
+    "coverage_at_error_0.05": partial(_choices, _coverages, partial(_at, 1)),
+    "selective_coverage_0.5": partial(_choices, _risk, partial(_of_most_confident, ranks.coverage, 0)),
+    "selective_coverage_0.8": partial(_choices, _risk, partial(_of_most_confident, ranks.coverage, 1)),
+    "selective_accuracy_0.5": partial(_choices, _risk, partial(_of_most_confident, ranks.unmarked_share, 0)),
+    "selective_accuracy_0.8": partial(_choices, _risk, partial(_of_most_confident, ranks.unmarked_share, 1)),
     "top_k_pearson": partial(_top_k, "pearson"),
     "top_k_final": partial(_top_k, "final"),
     "top_k_delta": partial(_top_k, "delta"),

@@ -11,7 +11,7 @@ are one matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Concatenate, ParamSpec, TypeAlias
@@ -102,31 +102,34 @@ def roc_auc(groups: ScoreGroups, weights: Weights) -> Floats:
     return _divide(pairs, positives * (items - positives))
 
 
-@_by_blocks
 def coverage_at_error(groups: ScoreGroups, weights: Weights, budget: Fraction) -> Floats:
-    """Largest share of items accepted, in whole groups from the top, with errors / accepted <= `budget`; 0 if none.
+    """The one of `coverages_at_error`, [b]."""
+    one: Floats = coverages_at_error(groups, weights, [budget])[0]
+    return one
 
-    `marked` are errors. Decided on integers: errors x denominator <= numerator x accepted.
+
+@_by_blocks
+def coverages_at_error(groups: ScoreGroups, weights: Weights, budgets: Sequence[Fraction]) -> Floats:
+    """Largest share of items accepted, in whole groups from the top, with errors / accepted <= budget; 0 if none.
+
+    [budgets, b]. `marked` are errors. Decided on integers: errors x denominator <= numerator x accepted.
     """
-    accepted = np.zeros(len(weights))
+    accepted = np.zeros((len(budgets), len(weights)))
     for block in _cumulative(groups, weights, _stops_before_marked(groups)):
         total, errors = (each.astype(np.float64) for each in (block.total, block.marked))
-        within = errors * budget.denominator <= budget.numerator * total
-        np.maximum(accepted, np.where(within, total, 0.0).max(axis=1), out=accepted)
-    return _divide(accepted, _items(groups, weights))
+        for most, budget in zip(accepted, budgets, strict=True):
+            within = errors * budget.denominator <= budget.numerator * total
+            np.maximum(most, np.where(within, total, 0.0).max(axis=1), out=most)
+    return _divide(accepted, np.broadcast_to(_items(groups, weights), accepted.shape))
 
 
-@_by_blocks
 def area_under_risk_coverage(groups: ScoreGroups, weights: Weights) -> Floats:
     """AURC: sum over groups of items added x error rate after the group, over all items. `marked` are errors.
 
     Undefined where no item has a score.
     """
-    area, seen = np.zeros(len(weights)), np.zeros(len(weights))
-    for block in _cumulative(groups, weights, _every_group(groups)):
-        area += _sum_of_products(block.total_added(), block.marked_share())
-        seen = block.total[:, -1].astype(np.float64)
-    return _divide(np.where(seen > 0, area, np.nan), _items(groups, weights))
+    area: Floats = risk_and_most_confident(groups, weights, [])[0]
+    return area
 
 
 def coverage(accepted: Floats) -> Floats:
@@ -139,23 +142,36 @@ def unmarked_share(accepted: Floats) -> Floats:
     return _divide(accepted[0] - accepted[1], accepted[0])
 
 
-@_by_blocks
 def most_confident(groups: ScoreGroups, weights: Weights, fraction: Fraction) -> Floats:
     """The items whose score reaches the max(1, ceil(fraction x items))-th largest, or the smallest where fewer rank.
 
     [3, b]: how many they are, how many of them are marked, and all items.
     """
+    three: Floats = risk_and_most_confident(groups, weights, [fraction])[1:]
+    return three
+
+
+@_by_blocks
+def risk_and_most_confident(groups: ScoreGroups, weights: Weights, fractions: Sequence[Fraction]) -> Floats:
+    """`area_under_risk_coverage`, then the three of `most_confident` per fraction, [1 + 3 x fractions, b].
+
+    All need the counts after every group, and cumulating those is nearly all the work.
+    """
     items = _items(groups, weights)
     ranked = items - weights.astype(np.float64, copy=False) @ groups.unranked
-    place = np.maximum(np.ceil(items * fraction.numerator / fraction.denominator), 1.0)
-    place = np.minimum(place, ranked)
-    total, marked = np.zeros(len(weights)), np.zeros(len(weights))
+    area, seen = np.zeros(len(weights)), np.zeros(len(weights))
+    places = [np.minimum(np.maximum(np.ceil(items * f.numerator / f.denominator), 1.0), ranked) for f in fractions]
+    found = np.zeros((len(fractions), 2, len(weights)))
     for block in _cumulative(groups, weights, _every_group(groups)):
-        reached = block.total[:, 1:] >= place[:, None]
-        rows = np.flatnonzero(reached.any(axis=1) & (total < place))
-        first = reached[rows].argmax(axis=1)
-        total[rows], marked[rows] = block.total[rows, first + 1], block.marked[rows, first + 1]
-    return np.stack([total, marked, items])
+        area += _sum_of_products(block.total_added(), block.marked_share())
+        seen = block.total[:, -1].astype(np.float64)
+        for (total, marked), place in zip(found, places, strict=True):
+            reached = block.total[:, 1:] >= place[:, None]
+            rows = np.flatnonzero(reached.any(axis=1) & (total < place))
+            first = reached[rows].argmax(axis=1)
+            total[rows], marked[rows] = block.total[rows, first + 1], block.marked[rows, first + 1]
+    risk = _divide(np.where(seen > 0, area, np.nan), items)
+    return np.stack([risk, *(row for total, marked in found for row in (total, marked, items))])
 
 
 @_by_blocks
