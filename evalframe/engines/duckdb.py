@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +17,7 @@ from evalframe.engines.duckdb_syntax import syntax_of, writes
 from evalframe.engines.limits import check_limits, default_memory_limit
 from evalframe.engines.materialise import kept
 from evalframe.engines.pooling import CLUSTER, as_one_cluster, pooled
+from evalframe.engines.spilling import SpillFolder
 from evalframe.errors import EngineError, RelationError
 from evalframe.relations.catalogue import PARAMETERS
 from evalframe.relations.plan import Plan, literal, parameters_sql, quoted
@@ -44,13 +43,13 @@ class DuckDB:
         memory_limit = chosen().memory_limit if memory_limit is None else memory_limit
         threads = chosen().threads if threads is None else threads
         check_limits(memory_limit, threads)
-        self._spill = Path(tempfile.mkdtemp(prefix="evalframe-spill-", dir=spill_folder))
+        self._spill = SpillFolder(spill_folder)
         self._bound: set[str] = set()
         self._files: set[str] = set()
         self._locked = False
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": memory_limit or f"{default_memory_limit()}B",
-            "temp_directory": str(self._spill),
+            "temp_directory": str(self._spill.path),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             # No relation has an order of its own; keeping one costs memory.
@@ -66,7 +65,7 @@ class DuckDB:
                 # A table name never means a Python variable of the caller.
                 self._connection.execute("SET python_enable_replacements = false")
         except EngineError:
-            shutil.rmtree(self._spill, ignore_errors=True)
+            self._spill.remove()
             raise
 
     def __enter__(self) -> Self:
@@ -80,7 +79,7 @@ class DuckDB:
     def close(self) -> None:
         """Give back memory and spill files."""
         self._connection.close()
-        shutil.rmtree(self._spill, ignore_errors=True)
+        self._spill.remove()
 
     # ---- binding ----------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from evalframe.errors import UsageError
@@ -11,15 +12,31 @@ from evalframe.errors import UsageError
 MEMORY_SHARE = 0.6
 """The rest is for Arrow results, the interpreter and whoever else lives here."""
 
-_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN_CGROUP = Path("/proc/self/cgroup")
 
 _LIMIT = r"(\d+(?:\.\d+)?) ?((?:[KMGT]i?)?B)"
 
 
-def machine_memory(cgroup_limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int:
-    """Bytes this process can have: the smallest of physical memory and the control group's limit."""
+def cgroup_limits(groups: Path = _CGROUPS, own: Path = _OWN_CGROUP) -> tuple[Path, ...]:
+    """Files that may hold a limit of this process: of its control group and of all that it is inside of.
+
+    A container sees its group as the root; a service, or a job of a scheduler, is in a group below it.
+    """
+    below = ["", "memory"]
+    with suppress(OSError):
+        for line in own.read_text().splitlines():
+            _, kinds, path = line.split(":", 2)
+            if kinds in ("", "memory"):
+                steps = [step for step in path.split("/") if step and step != ".."]
+                below += ["/".join([*filter(None, [kinds]), *steps[:n]]) for n in range(1, len(steps) + 1)]
+    return tuple(groups / place / name for place in below for name in ("memory.max", "memory.limit_in_bytes"))
+
+
+def machine_memory(limits: tuple[Path, ...] | None = None) -> int:
+    """Bytes this process can have: the smallest of physical memory and the limits of its control groups."""
     known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for path in cgroup_limits:
+    for path in cgroup_limits() if limits is None else limits:
         try:
             known.append(int(path.read_text()))
         except (OSError, ValueError):  # absent, or `max`

@@ -37,13 +37,12 @@ NO_NULLS_LAST = frozenset({"choice_error_budgets", "failure_roc_auc"})
 def test_what_is_written_can_be_read_in_the_dialect_and_nothing_is_left_out(
     dialect: str, refused: frozenset[str]
 ) -> None:
-    found = set()
+    found = set[object]()
     for name in PORTABLE:
         try:
             written = render(catalogue()[name].body, dialect, name)
         except NotPortable as error:
-            assert error.reason == "window frame"
-            found.add(name)
+            found.add(name if error.reason == "window frame" else error)
             continue
         (tree,) = sqlglot.parse(written, read=dialect)
         assert set(catalogue()[name].grain) <= {column.alias_or_name for column in tree.selects}, name  # type: ignore[union-attr]

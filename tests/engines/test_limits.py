@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalframe.engines.duckdb import DuckDB
-from evalframe.engines.limits import default_memory_limit, machine_memory
+from evalframe.engines.limits import cgroup_limits, default_memory_limit, machine_memory
 from evalframe.errors import EngineError, UsageError
 
 
@@ -17,6 +17,19 @@ def test_a_control_group_limit_counts_and_no_limit_does_not(tmp_path: Path) -> N
     assert machine_memory((tmp_path / "memory.max",)) == 1_048_576
     assert machine_memory((tmp_path / "unlimited", tmp_path / "absent")) == machine_memory(())
     assert 0 < default_memory_limit() < machine_memory()
+
+
+def test_limits_of_all_groups_around_a_process_count(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.write_text("0::/jobs/step\n3:cpu:/elsewhere\n4:memory:/old\n")
+    for place, limit in {"": "max", "jobs": "5000000", "jobs/step": "max", "memory/old": "7000000"}.items():
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        name = "memory.limit_in_bytes" if place.startswith("memory") else "memory.max"
+        (tmp_path / place / name).write_text(f"{limit}\n")
+    assert machine_memory(cgroup_limits(tmp_path, own)) == 5_000_000
+    (tmp_path / "jobs/memory.max").write_text("max\n")
+    assert machine_memory(cgroup_limits(tmp_path, own)) == 7_000_000
+    assert machine_memory(cgroup_limits(tmp_path / "none", tmp_path / "none")) == machine_memory(())
 
 
 def test_work_beyond_the_limit_spills_into_the_given_folder_and_leaves_nothing(tmp_path: Path) -> None:
