@@ -113,7 +113,7 @@ def show_rows(found: Rows, format: Format = Format.TABLE, code: int | None = Non
 
     papers = {Format.MD: drawing.markdown_page, Format.LATEX: drawing.latex, Format.HTML: drawing.html_page}
     if format in papers:
-        put(papers[format](found.paper(), found.headlines(), found.legend()))
+        put(papers[format](drawing.without_empty(found.paper()), found.headlines(), found.legend()))
     elif format is Format.TABLE:
         put_rows(found, code)
     else:

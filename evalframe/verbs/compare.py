@@ -179,8 +179,8 @@ class Comparison(Rows):
         return lines
 
     def paper(self) -> pa.Table:
-        """The columns shown, with marks."""
-        return marks.of_comparison(self.to_pylist(), self.shown(), *self._tests())
+        """The columns shown, with marks in place of the states and flags that they stand for."""
+        return marks.of_comparison(self.to_pylist(), self.shown().drop_columns(["status", "flags"]), *self._tests())
 
     def legend(self) -> list[str]:
         """What the marks mean, and how intervals and p-values were made."""

@@ -84,7 +84,7 @@ def markdown(data: pa.Table) -> str:
 
     rule = ["---:" if is_number(field.type) else "---" for field in data.schema]
     heads = [printable(name) for name in data.column_names]
-    lines = [line([cell(value) for value in row.values()]) for row in data.to_pylist()]
+    lines = [line(cells) for cells in _texts(data)]
     return "\n".join([line(heads), "| " + " | ".join(rule) + " |", *lines])
 
 
@@ -135,7 +135,7 @@ def latex(data: pa.Table, headlines: Sequence[str] = (), legend: Sequence[str] =
     """A LaTeX tabular for any class, no package needed. Headlines are comments, the legend stands below the table."""
     alignment = "".join("r" if is_number(field.type) else "l" for field in data.schema)
     heads = " & ".join(_tex(name) for name in data.column_names)
-    body = [" & ".join(_tex(cell(v)) for v in row.values()) + r" \\" for row in data.to_pylist()]
+    body = [" & ".join(map(_tex, cells)) + r" \\" for cells in _texts(data)]
     below = [rf"\\[2pt]{{\footnotesize {_tex(line)}}}" for line in legend]
     return "\n".join(
         [
@@ -150,6 +150,12 @@ def latex(data: pa.Table, headlines: Sequence[str] = (), legend: Sequence[str] =
             *below,
         ]
     )
+
+
+def _texts(data: pa.Table) -> list[list[str]]:
+    """The rows as text, the numbers of a column to equally many decimals."""
+    columns = [figures(data[place].to_pylist()) for place in range(data.num_columns)]
+    return [list(cells) for cells in zip(*columns, strict=True)]
 
 
 def rows(data: pa.Table) -> list[dict[str, Any]]:
@@ -173,7 +179,7 @@ _TEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"{\char34}",  # the named command is not in every font encoding
     "†": r"\dag{}",
     "‡": r"\ddag{}",
     "§": r"\S{}",

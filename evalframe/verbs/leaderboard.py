@@ -113,12 +113,22 @@ class Leaderboard(Rows):
         return []
 
     def paper(self) -> pa.Table:
-        """The columns shown, a mark for each run that cannot be told from the best."""
-        return marks.of_leaderboard(self.shown())
+        """The columns that differ between rows, a mark for each run that cannot be told from the best."""
+        alike = [name for name, value in (("n_runs", 1), ("origin", self._origin())) if self._all(name, value)]
+        return marks.of_leaderboard(self.shown().drop_columns(alike))
 
     def legend(self) -> list[str]:
         """What the mark means."""
-        return marks.legend_of_leaderboard(self.paper(), _REPLICATES)
+        origin = self._origin()
+        said = [f"origin: {origin}, of every value"] if origin is not None and self._all("origin", origin) else []
+        return [*marks.legend_of_leaderboard(self.paper(), _REPLICATES), *said]
+
+    def _origin(self) -> str | None:
+        return next(iter(self.table["origin"].to_pylist()), None)
+
+    def _all(self, name: str, value: object) -> bool:
+        """Whether a column that is shown holds nothing else."""
+        return name in self.shown().column_names and set(self.table[name].to_pylist()) == {value}
 
     def body(self) -> dict[str, Any]:
         """The parts of the JSON object."""

@@ -44,7 +44,7 @@ def test_who_is_tied_with_the_best_is_what_compare_says(store: Store) -> None:
         assert (row["from_best_low"], row["from_best_high"]) == (found["ci_low"], found["ci_high"])
         assert row["tied_with_best"] is (found["ci_low"] <= 0 <= found["ci_high"])
     assert [row["tied_with_best"] for row in others] == [True, False]
-    assert "not separable from the best at 95 %" in repr(board)
+    assert "not separable from the best: the 95 %" in repr(board)
 
 
 def test_other_questions_stand_on_other_boards(store: Store) -> None:
