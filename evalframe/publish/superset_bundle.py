@@ -265,7 +265,9 @@ class Bundle:
                 "requiredFirst": said.get("default") == "first",
                 "targets": [{"column": {"name": column}, "datasetUuid": self._datasets[dataset]["uuid"]}],
                 "scope": {"rootPath": ["ROOT_ID"], "excluded": excluded},
+                "sortMetric": said.get("order"),
                 "controlValues": {
+                    "sortAscending": True,
                     "multiSelect": not said["only_one"],
                     "enableEmptyFilter": said["only_one"],
                     "defaultToFirstItem": said.get("default") == "first",

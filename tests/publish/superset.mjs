@@ -32,7 +32,7 @@ try {
       cells: [...row.querySelectorAll("td")].map((cell) => cell.textContent),
     }));
   const settled = async () => {
-    await tab.waitForSelector("table.pvtTable");
+    await tab.waitForTimeout(1000); // what a click sets off begins
     await tab.waitForFunction(() => !document.querySelector('.loading, [data-test="loading-indicator"]'));
     await tab.waitForTimeout(1000); // bars and cells grow into place
   };
@@ -43,6 +43,7 @@ try {
   await tab.click('[data-test="login-button"]');
   await tab.waitForURL(/welcome/, { waitUntil: "commit" });
   await tab.goto(`${address}/superset/dashboard/${slug}/`);
+  await tab.waitForSelector("table.pvtTable");
   await settled();
   found.before = await tab.evaluate(read);
   if (before) await tab.screenshot({ path: before });
@@ -53,10 +54,10 @@ try {
   await tab.locator('[data-test="filter-bar"] .ant-select').first().click();
   await tab.locator(".ant-select-item-option", { hasText: protocol }).first().click();
   await apply.click();
-  await tab.waitForFunction((old) => (document.querySelector("table.pvtTable")?.textContent ?? old) !== old, first);
   await settled();
-  // The run whose matrix is shown is another one now: Superset chooses it and waits to be told.
+  // Slice and run of the matrix follow another protocol: Superset chooses them and waits to be told.
   if (await apply.isEnabled()) await apply.click();
+  await tab.waitForFunction((old) => (document.querySelector("table.pvtTable")?.textContent ?? old) !== old, first);
   await settled();
   found.after = await tab.evaluate(read);
   found.broken = await tab.locator('.ant-alert-error').allInnerTexts();

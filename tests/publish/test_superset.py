@@ -74,6 +74,7 @@ def test_charts_and_filters_name_columns_and_metrics_that_exist(dashboard_files:
     for each in filters:
         (aim,) = each["targets"]
         assert aim["column"]["name"] in columns[aim["datasetUuid"]]
+        assert each["sortMetric"] is None or each["sortMetric"] in metrics[aim["datasetUuid"]]
         # A filter reaches every chart whose data set has a column of that name.
         assert all({"protocol", "run_id"} <= names for names in columns.values())
 
@@ -176,6 +177,21 @@ def test_ranks_are_those_among_runs_of_one_question(
     }
     marked = dashboard_database.sql(sql(values, "DISTINCT run", "WHERE tainted")).fetchall()
     assert marked == [("bent ⚠",)]
+
+
+def test_the_slice_that_is_shown_first_has_primary_metrics(
+    dashboard_files: dict[str, Any], dashboard_database: duckdb.DuckDBPyConnection
+) -> None:
+    values = of_kind(dashboard_files, "datasets")["values"]
+    order = metric(dashboard_files, "values", "first_slice")
+    first = dashboard_database.sql(sql(values, f"protocol, slice, {order}", "GROUP BY protocol, slice")).fetchall()
+    assert {protocol: name for protocol, name, place in first if place == 1} == {
+        "easycom-floor-pre-boundary/1": "all · 0.2 s · recall 0.7",
+        "kev-choice/2": "all",
+        "robometer-ind/1": "all",
+        "wisp-har/1": "all",
+    }
+    assert len({(protocol, place) for protocol, _, place in first}) == len(first)
 
 
 def test_runs_say_what_is_tainted_and_undefined(
