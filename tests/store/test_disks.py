@@ -103,7 +103,7 @@ def test_a_store_that_moves_away_while_it_is_read(store: Store) -> None:
 
 
 def full_real_disk() -> None:
-    """A command on a file system of its own that is too small, at forty sizes: refused, nothing left, then healed."""
+    """A command on a file system of its own that is too small, at ten sizes: refused, nothing left, then healed."""
     if os.geteuid():
         raise SystemExit("mounting a small file system needs root")
     with tempfile.TemporaryDirectory() as scratch:
@@ -111,7 +111,7 @@ def full_real_disk() -> None:
         source.write_bytes(demo_data.windows(skill=0.5, seed=1))
         mount.mkdir()
         outcomes: Counter[int] = Counter()
-        for kib in range(16, 656, 16):
+        for kib in range(16, 656, 64):
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(mount)], check=True)
             try:
                 outcomes[_on_a_small_disk(source, mount)] += 1
