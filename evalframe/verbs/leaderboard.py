@@ -100,7 +100,7 @@ class Leaderboard(Rows):
 
     def screen(self) -> pa.Table:
         """Board, rank and name, the value, whether it can be told from the best and by how much."""
-        table = marks.of_leaderboard(self.shown())
+        table = self.paper()
         if marks.TIED not in table.column_names:
             return table
         place = table.column_names.index("from_best_low")
@@ -109,8 +109,8 @@ class Leaderboard(Rows):
         return table.add_column(place, "from best, 95 %", bounds)
 
     def closing(self) -> list[str]:
-        """Nothing: a headline has said what the mark means."""
-        return []
+        """Where the values come from; a headline has said what the mark means."""
+        return [line for line in self.legend() if not line.startswith("=")]
 
     def paper(self) -> pa.Table:
         """The columns that differ between rows, a mark for each run that cannot be told from the best."""

@@ -81,6 +81,23 @@ class Scored(Rows):
         used = [name for name in _DIMENSIONS if self.table[name].null_count < len(self.table)]
         return self.table.select(["metric", "stratum", *used, "value", "status", "reason", "n_items", "n_failed"])
 
+    def screen(self) -> pa.Table:
+        """The values that are defined; `closing` names the others."""
+        defined = self._defined()
+        return defined.drop_columns(["status", "reason"]) if len(defined) else self.shown()
+
+    def closing(self) -> list[str]:
+        """The metrics without a value, by reason."""
+        why: dict[str, list[str]] = {}
+        for row in self.shown().to_pylist() if len(self._defined()) else ():
+            if row["status"] != "ok":
+                why.setdefault(str(row["reason"]), []).append(row["metric"])
+        return [f"undefined, not zero, {reason}: {', '.join(dict.fromkeys(names))}" for reason, names in why.items()]
+
+    def _defined(self) -> pa.Table:
+        shown = self.shown()
+        return shown.filter(pa.array([status == "ok" for status in shown["status"].to_pylist()], pa.bool_()))
+
 
 def identify(
     protocol: Protocol,
