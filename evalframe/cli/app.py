@@ -68,16 +68,16 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
 """Name -> title and commands."""
 
 
-def tree(words: Sequence[str]) -> App:
-    """The program for a command line. Where its first word is a command or a group, no other is added: each costs half
-    a millisecond and its module."""
+def tree(words: Sequence[str] | None = None) -> App:
+    """The program for a command line; without one, all of it. Where the first word is a command or a group, no other is
+    added: each costs half a millisecond and its module."""
     app = _app("evalframe", "Evaluation results that carry the identity of the protocol that made them.")
     named = {words[0]} & {*COMMANDS, *GROUPS} if words else set()
     _add(app, {name: place for name, place in COMMANDS.items() if not named or name in named})
     for group, (title, members) in GROUPS.items():
         if not named or group in named:
             below = _app(group, title)
-            _add(below, members if group in words else {})
+            _add(below, members if words is None or group in words else {})
             app.command(below)
     return app
 

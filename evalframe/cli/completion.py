@@ -29,10 +29,10 @@ def completion(
 
     Example: evalframe completion bash --output evalframe.bash
     """
-    from evalframe.cli.app import GROUPS, tree
+    from evalframe.cli.app import tree
     from evalframe.verbs.outputs import write_text
 
-    script = tree(tuple(GROUPS)).generate_completion(shell=shell)
+    script = tree().generate_completion(shell=shell)
     if shell == "bash":
         # Where no command, option or choice fits, as after --store, files are completed.
         script = script.replace("complete -F _evalframe evalframe", "complete -o default -F _evalframe evalframe")
