@@ -67,6 +67,13 @@ def read_spec(path: Path) -> Spec:
             where=str(path),
             hint="evalframe audit parity --help",
         ) from None
+    try:
+        return _spec(content, path)
+    except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as error:  # text for a list and the like
+        _refuse(path, "its values", "the keys and types of the documentation", " ".join(str(error).split()))
+
+
+def _spec(content: Any, path: Path) -> Spec:
     _known(content, _KEYS, ("reference", "protocol", "inputs", "compare"), path, "spec")
     named = protocol(str(content["protocol"]))
     batches, told = _batches(content["inputs"], path)
@@ -110,6 +117,8 @@ def _batches(inputs: Any, path: Path) -> tuple[list[Batch], str]:
         source = path.parent / str(inputs["file"])
         return [choice_fields(read_objects(source))], f"the labelled rows of {source.name}"
     seed, batches, rows = (_count(inputs.get(name, default), path, name) for name, default in _DEFAULTS.items())
+    if batches * rows > 10 * MOST:
+        _refuse(path, "inputs.batches", f"at most {10 * MOST} rows together", f"{batches} x {rows}")
     told = f"default_rng({seed}): {batches} batches of {rows} rows"
     if kind == "windows":
         classes = _count(inputs.get("classes", 5), path, "classes")
@@ -117,11 +126,16 @@ def _batches(inputs: Any, path: Path) -> tuple[list[Batch], str]:
     if kind == "failures":
         return failure_batches(seed, batches, rows), told
     options = inputs.get("options")
+    if options is not None:
+        _count(options, path, "options")
     edges = inputs.get("boundaries", True)
     if edges not in (True, False, "half"):
         _refuse(path, "inputs.boundaries", "true, false or half", repr(edges))
     return choice_batches(seed, batches, rows, options, edges)[0], f"{told}, {options or '2 to 10'} options"
 
+
+MOST = 100_000
+"""Batches, rows of a batch, or classes that are generated."""
 
 _DEFAULTS = {"seed": 0, "batches": 20, "rows": 50}
 
@@ -174,6 +188,8 @@ def _list(value: Any, path: Path, key: str) -> list[Any]:
 def _count(value: Any, path: Path, key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         _refuse(path, f"inputs.{key}", "a whole number", repr(value))
+    if key != "seed" and not 0 < value <= MOST:
+        _refuse(path, f"inputs.{key}", f"1 to {MOST}", repr(value))
     return value
 
 

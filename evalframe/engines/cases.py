@@ -57,6 +57,13 @@ def read_case(path: Path) -> Case:
     _known_keys(path, outputs, ("rows", "ctes"))
     if outputs.get("rows") is None and not outputs.get("ctes"):
         raise _refuse(path, "a case expects nothing", "outputs: {rows: [...]} or {ctes: {name: [...]}}", str(outputs))
+    try:
+        return _case(content, outputs, path)
+    except (TypeError, ValueError, AttributeError) as error:  # text where a mapping is meant, and the like
+        raise _refuse(path, "a case cannot be meant", "inputs: {name: [rows]}", " ".join(str(error).split())) from None
+
+
+def _case(content: Mapping[str, Any], outputs: Mapping[str, Any], path: Path) -> Case:
     return Case(
         relation=path.stem.split("__")[0],
         shows=content["shows"],
