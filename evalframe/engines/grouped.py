@@ -86,10 +86,10 @@ class Grouped(DuckDB, ABC):
 
     def evaluate(self, plan: Plan) -> dict[str, pa.Table]:
         """As DuckDB, from what groups answered where the plan can be divided."""
-        divided = splits(plan)
+        self._require_bound(plan)
+        divided = [split for split in splits(plan) if self._wanted(self._size(split)) > 1]
         if not divided:
             return super().evaluate(plan)
-        self._require_bound(plan)
         one_cluster, found = pooled(plan), set[str]()
         before = {name for split in divided for name in split.before}
         bound = set(self._bound)
@@ -116,6 +116,12 @@ class Grouped(DuckDB, ABC):
 
     def _work(self, plan: Plan, split: Split) -> Work:
         return Work(plan, split, {name: self._paths[name] for name in plan.sources if name in self._paths})
+
+    def _size(self, split: Split) -> int:
+        """Rows of all divided tables together."""
+        counts = " UNION ALL ".join(f"SELECT count(*) AS n FROM {quoted(name)}" for name in split.keys)
+        ((rows,),) = self._values(f"SELECT sum(n) FROM ({counts}) AS counts")
+        return int(rows)
 
     def _groups(self, split: Split) -> tuple[Group, ...]:
         ((low, high),) = self._values(range_query(split.keys))

@@ -15,7 +15,7 @@ MEMORY_SHARE = 0.6
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUP = Path("/proc/self/cgroup")
 
-_LIMIT = r"(\d+(?:\.\d+)?) ?((?:[KMGT]i?)?B)"
+_LIMIT = r"(\d+(?:\.\d+)?) ?(?:([KMGT])(i)?)?B"
 
 
 def cgroup_limits(groups: Path = _CGROUPS, own: Path = _OWN_CGROUP) -> tuple[Path, ...]:
@@ -51,10 +51,13 @@ def default_memory_limit() -> int:
 
 def memory_share(limit: str | None, parts: int) -> str:
     """An equal part of a limit (`4GB`), or of the default one, as a limit."""
-    if limit is None:
-        return f"{default_memory_limit() // parts}B"
-    amount, unit = re.fullmatch(_LIMIT, limit).groups()  # type: ignore[union-attr]  # checked when it was chosen
-    return f"{float(amount) / parts:.6f}{unit}"
+    return f"{(default_memory_limit() if limit is None else limit_bytes(limit)) // parts}B"
+
+
+def limit_bytes(limit: str) -> int:
+    """The bytes of a limit that `check_limits` has passed: `1KiB` is 1024, `1KB` is 1000."""
+    amount, power, binary = re.fullmatch(_LIMIT, limit).groups()  # type: ignore[union-attr]
+    return int(float(amount) * (1024 if binary else 1000) ** " KMGT".index(power or " "))
 
 
 def check_limits(memory_limit: str | None, threads: int | None) -> None:

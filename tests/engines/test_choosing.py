@@ -10,7 +10,7 @@ import evalframe
 from evalframe.cli.run import run
 from evalframe.engines.choosing import VARIABLE, Choice, open_engine, using
 from evalframe.engines.duckdb import DuckDB
-from evalframe.engines.limits import memory_share
+from evalframe.engines.limits import limit_bytes, memory_share
 from evalframe.errors import ExitCode, ExtraMissing, UsageError
 
 COMPUTING = ("compare", "rescore", "wisp score", "wisp evaluate", "floor evaluate", "kev score", "robometer evaluate")
@@ -74,7 +74,8 @@ def test_a_share_of_a_limit_is_a_limit() -> None:
     for limit in (memory_share("1GiB", 4), memory_share("1.5 GB", 3), memory_share(None, 2)):
         with DuckDB(memory_limit=limit, threads=1) as engine:
             assert engine.query("SELECT 1 AS one").to_pylist() == [{"one": 1}]
-    assert memory_share("1GiB", 4) == "0.250000GiB"
+    assert memory_share("1GiB", 4) == f"{2**28}B"
+    assert [limit_bytes(limit) for limit in ("12B", "1.5KB", "2 MiB")] == [12, 1500, 2**21]
 
 
 @pytest.mark.parametrize("command", COMPUTING)

@@ -22,7 +22,7 @@ small = cache(system)
 DIVIDED = [each for each in catalogue().of_layer("fact", "state", "calibration") if each.split]
 
 
-class InTurn(Grouped):
+class Apart(Grouped):
     """Answers groups one after the other, the last first, each in an engine of its own."""
 
     count = 7
@@ -41,7 +41,7 @@ class InTurn(Grouped):
 
 
 def both(one: System, wanted: Plan) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
-    with DuckDB(threads=1) as record, InTurn(threads=1) as grouped:
+    with DuckDB(threads=1) as record, Apart(threads=1) as grouped:
         found = one.asked(record, wanted), one.asked(grouped, wanted)
         assert grouped.seen > 1
         return found
@@ -86,11 +86,11 @@ def test_files_are_read_where_groups_are_answered(tmp_path: Path) -> None:
         files[name] = [tmp_path / f"{name}-{i}.parquet" for i in range(2)]
         for path, part in zip(files[name], (table.slice(0, 100), table.slice(100)), strict=True):
             pq.write_table(part, path)
-    with InTurn(threads=1) as grouped:
+    with Apart(threads=1) as grouped:
         for name, paths in files.items():
             grouped.bind(name, paths, contract(name))
         found = grouped.evaluate(one.plan())
-        assert grouped.seen == InTurn.count
+        assert grouped.seen == Apart.count
     for metric in ("macro_f1", "accuracy", "worst_class_f1", "class_confusion_by_cluster"):
         assert found[metric].sort_by("run_id").equals(whole[metric].sort_by("run_id")) or metric.startswith("class_")
         assert sorted(map(str, found[metric].to_pylist())) == sorted(map(str, whole[metric].to_pylist()))
@@ -100,13 +100,13 @@ def test_files_are_read_where_groups_are_answered(tmp_path: Path) -> None:
 def test_no_rows_are_one_group_and_no_error(table: str) -> None:
     one = small("wisp-har/1")
     one = System(one.label, {**one.tables, table: one.tables[table].slice(0, 0)})
-    with DuckDB(threads=1) as record, InTurn(threads=1) as grouped:
+    with DuckDB(threads=1) as record, Apart(threads=1) as grouped:
         assert_equal(one.asked(grouped, one.plan()), one.asked(record, one.plan()))
 
 
 def test_a_plan_leaves_nothing_behind_also_after_an_error() -> None:
     one = small("robometer-ood/1")
-    with InTurn(threads=1) as grouped:
+    with Apart(threads=1) as grouped:
         before = one.asked(grouped, one.plan())
         grouped.unbind("progress_features")
         with pytest.raises(EngineError, match="is not bound"):
