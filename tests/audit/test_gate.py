@@ -15,7 +15,6 @@ import pytest
 import evalframe
 from evalframe.cli.run import run
 from evalframe.errors import ExitCode, StoreConflict, UsageError
-from evalframe.store import Store
 from tests.audit.releases import CLASSES, Release, release, scores, sha256
 
 GATES = ("checkpoint_loading", "prediction_equivalence", "export_equivalence", "metric_equivalence")
@@ -393,15 +392,3 @@ def test_a_withdrawn_run_takes_its_records_along(stored: tuple[Release, Path], t
     opened.withdraw(first, reason="labels were shifted")
     assert opened.sql(f"SELECT * FROM metric_values WHERE run_id = '{first}'").to_pylist() == []
     assert opened.sql(f"SELECT * FROM frozen_results WHERE run_id = '{first}'").to_pylist() == []
-
-
-def test_a_run_whose_writer_was_killed_before_its_results_gets_them(tmp_path: Path) -> None:
-    made = release(tmp_path, models=2)
-    gate(made, store=tmp_path / "store")
-    (seal,) = (tmp_path / "store" / ".seals" / "results").rglob(f"*{next(iter(made.lines))}*")
-    seal.unlink()
-    gate(made, store=tmp_path / "store")
-    store = Store.open(tmp_path / "store")
-    assert len(store.scored()) == 2
-    store.gc()
-    assert store.verify().to_pylist() == []
