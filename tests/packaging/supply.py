@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
-_OURS = ("all", "test")
+_OURS = ("all", "fuzz", "test")
 _CLASSIFIER = "License :: OSI Approved :: "
 
 
