@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from evalframe.errors import UsageError
 
@@ -44,7 +44,7 @@ def encode(text: str) -> str:
 
     The cut form has a `~`, which no encoded text has. Raises UsageError for a lone surrogate, which is not text.
     """
-    raw = _utf8(text)
+    raw = utf8(text)
     spelled = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in raw)
     if len(spelled) <= _LONGEST:
         return spelled
@@ -80,7 +80,7 @@ def kinds_in(names: Iterable[str]) -> set[str]:
 def short(fingerprint: str) -> str:
     """16 hex: the start of a fingerprint's own digest, or of the SHA-256 of a text of any other form."""
     found = _FINGERPRINT.fullmatch(fingerprint)
-    return (found.group(1) if found else hashlib.sha256(_utf8(fingerprint)).hexdigest())[:16]
+    return (found.group(1) if found else hashlib.sha256(utf8(fingerprint)).hexdigest())[:16]
 
 
 def run_key(run_id: str) -> str:
@@ -127,15 +127,22 @@ def is_seal(name: str) -> bool:
 
 
 def _shard(text: str) -> str:
-    return f"{hashlib.sha256(_utf8(text)).digest()[0] % 64:02x}"
+    return f"{hashlib.sha256(utf8(text)).digest()[0] % 64:02x}"
 
 
-def _utf8(text: str) -> bytes:
+def refuse_no_text(tags: Mapping[str, str]) -> None:
+    """Raise UsageError where a tag has a lone surrogate."""
+    for text in (part for pair in tags.items() for part in pair):
+        utf8(text, "a tag")
+
+
+def utf8(text: str, what: str = "an id") -> bytes:
+    """The bytes of a name. Raises UsageError for a lone surrogate, which is not text. what: what is named."""
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as broken:
         raise UsageError(
-            "an id is not text",
+            f"{what} is not text",
             expected="Unicode text",
             found=ascii(text[:80]),
             hint="name it without lone surrogates",

@@ -79,7 +79,8 @@ class Store:
         """Seal the predictions and labels of a run. "unchanged" when the same run is sealed already.
 
         inputs: the digests and options that decide sameness, as JSON. Table `runs` is written from the arguments.
-        Raises StoreConflict naming what differs when the id is sealed with other content, or withdrawn.
+        Raises StoreConflict naming what differs when the id is sealed with other content, or withdrawn, and UsageError
+        where the id or a tag is no text.
         """
         from evalframe.store.tables import runs_table
 
@@ -91,6 +92,7 @@ class Store:
                 hint="leave it out",
             )
         self._refuse_withdrawn(run_id)
+        layout.refuse_no_text(tags or {})
         seal = RunSeal(
             created_at=now(),
             inputs=_inputs(inputs),

@@ -16,11 +16,13 @@ from evalframe.protocols.easycom_floor.times import microseconds
 from evalframe.relations import catalogue
 from evalframe.sources.floor_targets import Targets
 from evalframe.store import Store
+from evalframe.store.layout import refuse_no_text
 from evalframe.underway import counted
 from evalframe.verbs import drawing
 from evalframe.verbs.floor_files import REPORT, RunRows, table_of
 from evalframe.verbs.floor_inputs import Asked, Question, ask, calibration_of, folders_of
 from evalframe.verbs.floor_timelines import timelines
+from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Scored, score
@@ -195,8 +197,9 @@ def evaluate(
         addressee,
         {**(tags or {}), **({"calibration_provenance": calibration_provenance} if calibration_provenance else {})},
     )
-    targets = question.targets()
     ids = _run_ids(folders, run_prefix, run_id)
+    refuse_no_text(question.tags)
+    targets = question.targets()
     asked = tuple(ask(question, targets, name, ids[name], where) for name, where in folders.items())
     opened = None if store is None else Store.open(store, create=True)
     scored = tuple(
@@ -255,5 +258,5 @@ def _run_ids(names: Collection[str], prefix: str | None, run_id: str | None) -> 
                 where="--run-id",
                 hint="evalframe floor evaluate ... --run-prefix P  # run ids become P/NAME",
             )
-        return dict.fromkeys(names, run_id)
-    return {name: f"{prefix}/{name}" if prefix else name for name in names}
+        return dict.fromkeys(names, named(run_id, ""))
+    return {name: named(None, f"{prefix}/{name}" if prefix else name) for name in names}

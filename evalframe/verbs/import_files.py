@@ -21,6 +21,7 @@ from evalframe.verbs.import_detecting import INSPECT, LM_EVAL, Found, found
 from evalframe.verbs.import_lm_eval import import_lm_eval, normalisation_of
 from evalframe.verbs.import_published import check_published, seal_published
 from evalframe.verbs.kev import DEFAULT_POLICY
+from evalframe.verbs.naming import named
 from evalframe.verbs.results import Rows
 
 INVALIDATED = "invalidated by the owner of the log"
@@ -80,6 +81,7 @@ def import_files(
     belong to the run it names. policy: protocol for choices with probabilities. settings: protocol parameters.
     Raises InputError or UsageError (exit 2), ContractError or StoreConflict (exit 4).
     """
+    named(run_id, "", tags)
     told = found([Path(path) for path in files], format)
     kind = told[0].format
     chosen = {"normalisation": normalisation, "filter": filter, "metric": metric, "scorer": scorer}
@@ -132,7 +134,7 @@ def _logs(told: Sequence[Found], scorer: str | None, asked: Asked) -> list[dict[
 
 
 def _log(log: inspect_log.Log, asked: Asked) -> dict[str, Any]:
-    name = log.path.stem if asked.run_id is None else asked.run_id
+    name = named(asked.run_id, log.path.stem)
     row = {"source": log.path.name, "run_id": name, "n": len(log.published.results)}
     if log.marks:
         inputs = {"inspect": {"sha256": log.published.sha256, "scorer": log.scorer}}

@@ -15,6 +15,7 @@ from evalframe.underway import counted
 from evalframe.verbs.import_answers import Asked, row_of, score_marks
 from evalframe.verbs.import_detecting import Found
 from evalframe.verbs.import_published import check_published, seal_published
+from evalframe.verbs.naming import named
 from evalframe.verbs.score import Run, score
 
 
@@ -113,16 +114,16 @@ def normalisation_of(given: str | None) -> lm_eval.Normalisation:
 
 
 def _run_id(told: Sequence[Found], asked: Asked) -> str:
-    named = [one.path.stem for one in told if one.is_lines] or [one.path.stem for one in told]
-    if asked.run_id is None and len(named) > 1:
+    stems = [one.path.stem for one in told if one.is_lines] or [one.path.stem for one in told]
+    if asked.run_id is None and len(stems) > 1:
         raise UsageError(
             "the run that these files make has to be named",
             expected="--run-id ID",
-            found=f"{len(named)} files",
+            found=f"{len(stems)} files",
             where="--run-id",
-            hint=f"--run-id {named[0]}",
+            hint=f"--run-id {stems[0]}",
         )
-    return named[0] if asked.run_id is None else asked.run_id
+    return named(asked.run_id, stems[0])
 
 
 def _refuse_part(samples: lm_eval.Samples, results: Sequence[lm_eval_results.Harness]) -> None:

@@ -17,6 +17,7 @@ from evalframe.sources.choice import ChoiceRun, read_outcomes, read_rows
 from evalframe.store import Store
 from evalframe.verbs.kev_report import report
 from evalframe.verbs.kev_temperature import fitted_temperature, refuse_leak
+from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.score import Run, Scored
 from evalframe.verbs.score import score as score_run
@@ -81,7 +82,7 @@ def score(
     Raises InputError or UsageError (exit 2), ContractError, ProtocolError or StoreConflict (exit 4); nothing is written
     then.
     """
-    run = _read(rows, outcomes, run_id)
+    run = _read(rows, outcomes, run_id, tags)
     protocol = protocol_of(policy)
     chosen, calibration, taint = dict(settings or {}), None, None
     if calibration_rows is not None:
@@ -108,7 +109,9 @@ def score(
     return result
 
 
-def _read(rows: Path | str | None, outcomes: Path | str | None, run_id: str | None) -> ChoiceRun:
+def _read(
+    rows: Path | str | None, outcomes: Path | str | None, run_id: str | None, tags: Mapping[str, str] | None
+) -> ChoiceRun:
     if (rows is None) == (outcomes is None):
         raise UsageError(
             "one file of answers is scored",
@@ -118,7 +121,7 @@ def _read(rows: Path | str | None, outcomes: Path | str | None, run_id: str | No
         )
     path = Path(rows if rows is not None else outcomes or "")
     read = read_rows if rows is not None else read_outcomes
-    return read(path, path.stem if run_id is None else run_id)
+    return read(path, named(run_id, path.stem, tags))
 
 
 def _calibration(path: Path, run: ChoiceRun, settings: Mapping[str, str]) -> ChoiceRun:

@@ -23,6 +23,7 @@ from evalframe.sources.progress_dataset import Selection, select
 from evalframe.sources.progress_registry import Split, read_registry
 from evalframe.store import Store
 from evalframe.underway import counted
+from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 from evalframe.verbs.robometer_import import seal_step
@@ -109,6 +110,7 @@ def evaluate(
     has a checkpoint.
     """
     worker_name(worker)
+    name = named(run_id, f"robometer-{split}-{setting}", tags)
     wanted = _checked_steps(steps)
     if batch_size < 1:
         raise _refused("--batch-size", "at least 1", str(batch_size))
@@ -127,7 +129,6 @@ def evaluate(
     registry = read_registry(Path(task_registry), split)
     n_tasks, per_outcome = int(parameters["tasks"]), int(parameters["rows_per_outcome"])
     selection = select(Path(dataset), registry, tasks=n_tasks, rows_per_outcome=per_outcome)
-    name = f"robometer-{split}-{setting}" if run_id is None else run_id
     asked = question(chosen, parameters, catalogue(*([relations] if relations else [])), selection.targets, name)
     answerable = sum(bool(prefix_ends(len(row.target))) for row in selection.rows)
     check_pools(dict.fromkeys(selection.tasks, answerable), asked, where=str(dataset))

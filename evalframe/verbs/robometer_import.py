@@ -16,6 +16,7 @@ from evalframe.sources.fields import file_sha256
 from evalframe.sources.progress import read_targets, read_traces
 from evalframe.store import Store
 from evalframe.underway import counted
+from evalframe.verbs.naming import named
 from evalframe.verbs.results import Rows
 from evalframe.verbs.robometer_output import TARGETS, Output, Step, read_manifest
 from evalframe.verbs.robometer_steps import Question, question, scored_step
@@ -57,6 +58,7 @@ def import_folder(
     one, which is no error. Raises InputError where the folder lacks its manifest, targets or any step, and
     DigestMismatch where its targets are not those that the manifest names.
     """
+    named(run_id, "", tags)
     output = Output(Path(folder))
     manifest = read_manifest(output.root)
     asked = _question(output, manifest, run_id)

@@ -20,6 +20,7 @@ from evalframe.sources.progress import read_targets, read_traces
 from evalframe.store import Store
 from evalframe.underway import counted
 from evalframe.verbs import robometer_report as report
+from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import to_json, write_bytes
 from evalframe.verbs.results import Rows
 from evalframe.verbs.robometer_output import MANIFEST, TARGETS, TRACES, Output, manifest_text
@@ -98,7 +99,7 @@ def score(
     parameters = chosen.settings(_merged(settings, top_k=top_k, window=window))
     known = read_targets(Path(targets))
     steps = read_traces(Path(traces), known)
-    name = next(iter(steps.values()))["run_id"][0] if run_id is None else run_id
+    name = named(run_id, next(iter(steps.values()))["run_id"][0], tags)
     asked = question(chosen, parameters, catalogue(*([relations] if relations else [])), known, name)
     for rows in steps.values():
         check_pools(pools_of(rows), asked, where=str(traces))

@@ -11,6 +11,7 @@ from evalframe.protocols import protocol
 from evalframe.relations import catalogue
 from evalframe.sources.classification import SavedPredictions, read_predictions
 from evalframe.store import Store
+from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.score import Run, Scored
 from evalframe.verbs.score import score as score_run
@@ -79,7 +80,7 @@ def score(
     Raises InputError or UsageError (exit 2), ContractError (exit 4) or StoreConflict (exit 4); nothing is written then.
     """
     path = Path(predictions)
-    saved = read_predictions(path, run_id=path.stem if run_id is None else run_id, classes=classes, keys=keys)
+    saved = read_predictions(path, run_id=named(run_id, path.stem, tags), classes=classes, keys=keys)
     scored = score_run(
         _run(saved, tags or {}),
         protocol(PROTOCOL),

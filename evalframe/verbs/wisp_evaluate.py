@@ -12,6 +12,7 @@ from evalframe.relations import catalogue
 from evalframe.sources.classification import prediction_table
 from evalframe.sources.signals import read_windows
 from evalframe.store import Store
+from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import write_text
 from evalframe.verbs.score import Run
 from evalframe.verbs.score import score as score_run
@@ -53,12 +54,12 @@ def evaluate(
     from evalframe.inference.predict import predict
 
     checkpoint, data = Path(checkpoint), Path(data)
+    run_id = named(run_id, checkpoint.stem, tags)
     if batch_size < 1:
         raise UsageError(
             "a batch holds no window", expected="1 or more", found=str(batch_size), hint="--batch-size 256"
         )
     loaded = load(checkpoint, sha256=checkpoint_sha256, module=module, trust_pickle=trust_pickle, device=device)
-    run_id = checkpoint.stem if run_id is None else run_id
     windows = read_windows(data, run_id=run_id, classes=loaded.metadata.classes, keys=keys)
     predicted = predict(loaded, windows, layout=layout, batch_size=batch_size)
     run = Run(
