@@ -31,6 +31,7 @@ class SingleFile(ABC):
 
     def write(self, star: Star, *, force: bool) -> Outcome:
         """Write beside, then rename."""
+        staging.recover(self.path)
         if self.path.exists():
             found = self._held()
             if found == star.digest:

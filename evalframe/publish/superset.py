@@ -46,6 +46,7 @@ class Superset:
 
     def write(self, star: Star, *, force: bool) -> Outcome:
         """Write the database first: a ZIP that is there names one that is there."""
+        staging.recover(self.path)
         beside, source = self._beside(), self._source()
         data = Bundle(self.path.stem, source, star).data()
         there = self.path.read_bytes() if self.path.is_file() else None

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 from evalframe.errors import StoreConflict, UsageError
 from evalframe.publish.star import Star
+from evalframe.store.layout import utf8
 
 Outcome = Literal["written", "unchanged"]
 EXPECTED = (
@@ -46,6 +47,8 @@ class Target(Protocol):
 
 def target(text: str, database: str | None = None) -> Target:
     """The target that `--to` names; UsageError for any other text. database: what a dashboard reads, by its URI."""
+    for given in (text, database or ""):
+        utf8(given, "a place to export to")
     kind, _, place = text.partition(":")
     if kind == "superset" and Path(place).suffix == ".zip":
         from evalframe.publish.superset import Superset

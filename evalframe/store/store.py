@@ -159,6 +159,7 @@ class Store:
         """
         from evalframe.store.ledger import conflict
 
+        layout.utf8(reason, "a reason")
         seal = Tombstone(created_at=now(), run_id=run_id, reason=reason)
         first = self._ledger.find(Tombstone, seal.key)
         if first is None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evalframe.errors import UsageError
+from evalframe.publish.targets import target
 from evalframe.store import Store
 from evalframe.verbs import demo_data, floor, import_files, kev, robometer_evaluate, robometer_import, wisp
 from evalframe.verbs.robometer_score import score as score_traces
@@ -99,8 +100,18 @@ def test_names_of_files_and_folders_are_names_too(tmp_path: Path) -> None:
         _floor(tmp_path, run_prefix=BROKEN)
 
 
-@pytest.mark.parametrize("ask", [lambda s: s.run(BROKEN), lambda s: s.withdraw(BROKEN, "because")])
+@pytest.mark.parametrize(
+    "ask", [lambda s: s.run(BROKEN), lambda s: s.withdraw(BROKEN, "because"), lambda s: s.withdraw("a", BROKEN)]
+)
 def test_asking_a_store_for_such_a_name_is_refused(ask: Callable[[Store], Any], tmp_path: Path) -> None:
     _seal(tmp_path)
     with pytest.raises(UsageError, match="is not text"):
         ask(Store.open(tmp_path / "store"))
+
+
+@pytest.mark.parametrize("to", ["csv:", "sqlite:", "", "postgresql://", "superset:"])
+def test_no_place_to_export_to_is_called_so(to: str) -> None:
+    with pytest.raises(UsageError, match="is not text"):
+        target(f"{to}{BROKEN}")
+    with pytest.raises(UsageError, match="is not text"):
+        target("superset:x.zip", f"duckdb:////{BROKEN}")
