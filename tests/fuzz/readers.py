@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +27,9 @@ from evalframe.contracts.writing import table_bytes
 from evalframe.engines.cases import read_case
 from evalframe.protocols.easycom_floor.calibration import read_folds
 from evalframe.relations.front_matter import read_relation
-from evalframe.sources import choice, progress
+from evalframe.sources import choice, every_eval_ever, inspect_log, lm_eval, lm_eval_results, progress
 from evalframe.sources.classification import read_predictions
+from evalframe.sources.documents import read_document
 from evalframe.sources.floor_intervals import read_segments
 from evalframe.sources.floor_targets import read_targets
 from evalframe.sources.floor_turns import read_rttm
@@ -35,6 +37,7 @@ from evalframe.sources.progress_frames import inspect
 from evalframe.sources.progress_registry import read_registry
 from evalframe.sources.save_to_disk import open_saved
 from evalframe.sources.signals import read_windows
+from tests.sources import foreign
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,58 @@ def _state(path: Path) -> Any:
     return open_saved(path.parent)
 
 
+def _published(result: Any) -> Any:
+    return result.metric_values("r"), result.recorded_results("r")
+
+
+def _samples(path: Path) -> Any:
+    return lm_eval.read_samples(path, lm_eval.Options("bytes"))
+
+
+def _results(path: Path) -> Any:
+    document, digest = read_document(path)
+    return _published(lm_eval_results.read_results(document, path, digest).published)
+
+
+def _log(path: Path) -> Any:
+    return _published(inspect_log.read_log(path).published)
+
+
+_ASKED = [foreign.sample(i, ["no", "yes"], [-1.5, -2.0 + i], 1) for i in range(2)]
+_SAID = [foreign.generated(7, "said", 1.0)]
+_LOG = foreign.inspect_log([foreign.inspect_sample("a", 1, "t", {"match": "C"})], {"match": 0.5})
+_OWN_RECORD = foreign.record(
+    foreign.record_result(
+        score_details={
+            "score": 0.5,
+            "details": {"evalframe.stratum": "all", "evalframe.tainted": "false", "evalframe.n_items": "4"},
+        }
+    ),
+    eval_library={
+        "name": "evalframe",
+        "version": "1",
+        "additional_details": {
+            "evalframe.run_id": "r",
+            "evalframe.tags": '{"fold": "0"}',
+            "evalframe.results_without_value": json.dumps(
+                [{name: name for name in ("metric", "stratum", "unit", "better", "status", "reason")}]
+            ),
+        },
+    },
+)
+"""As an export of ours: it says more in the free fields."""
+
+
+def _lines(rows: Sequence[Any]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def _archives() -> list[bytes]:
+    """The log stored as it is, deflated, and packed with Zstandard."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [foreign.archive(Path(folder) / "log.eval", _LOG, method).read_bytes() for method in (0, 8, 93)]
+
+
 _YAML = b"folds:\n- {evaluate: [S1, S2], calibrate: [S3]}\n- {evaluate: &a [S3], calibrate: *a}\n"
 _CASE = b"shows: It.\ninputs:\n  t: [{a: 1, b: 2.5}]\noutputs:\n  rows: [{a: 1, value: null}]\n"
 _RELATION = (
@@ -219,6 +274,17 @@ READERS: dict[str, Reader] = {
         lambda: [b'{"ood": [{"task_id": "a", "task": "open the door"}], "ind": []}'],
     ),
     "json state": Reader("state.json", _state, lambda: [b'{"_data_files": [{"filename": "data.arrow"}]}']),
+    "json samples": Reader("samples_t.jsonl", _samples, lambda: [_lines(_ASKED), _lines(_SAID)]),
+    "json results": Reader(
+        "results.json", _results, lambda: [json.dumps(foreign.results({"t": _ASKED}, ["acc", "acc_norm"])).encode()]
+    ),
+    "json log": Reader("log.json", _log, lambda: [json.dumps(_LOG).encode()]),
+    "eval log": Reader("log.eval", _log, _archives),
+    "json record": Reader(
+        "record.json",
+        lambda p: _published(every_eval_ever.read_record(p)),
+        lambda: [json.dumps(foreign.record()).encode(), json.dumps(_OWN_RECORD).encode()],
+    ),
     "rttm": Reader("m.rttm", read_rttm, lambda: [_RTTM]),
     "yaml folds": Reader("f.yaml", read_folds, lambda: [_YAML]),
     "yaml case": Reader("accuracy.yaml", read_case, lambda: [_CASE]),
