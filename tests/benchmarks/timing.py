@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from evalframe.engines.duckdb import DuckDB
+
+ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,11 @@ def peak_memory(act: Callable[..., object], *arguments: object) -> float:
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     child = context.Process(target=_measured, args=(queue, act, arguments))
-    child.start()
+    sys.path.insert(0, ROOT)  # a new process takes the path of this one, from which pytest leaves the root out
+    try:
+        child.start()
+    finally:
+        sys.path.remove(ROOT)
     child.join()
     if child.exitcode:
         raise RuntimeError(f"a process that measures memory left with {child.exitcode}")
