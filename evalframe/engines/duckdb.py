@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evalframe.engines.base import Engine, Source
     from evalframe.relations.syntax import SqlParser, Syntax
 
+_STEPS = "evalframe explain METRIC --steps"
 _HOLDER = "__bound "  # registered Arrow tables; a space keeps them apart from any relation's name
 
 
@@ -165,7 +166,7 @@ class DuckDB:
         """The rows of one SELECT over what is bound. After `lock`, anything but plain reading is refused."""
         if self._locked:
             self._refuse_writes(sql)
-        return self._fetch(sql, "the query")
+        return self._fetch(sql, "the query", "evalframe explain TABLE  # its columns, with an example")
 
     @contextmanager
     def _scope(self, plan: Plan) -> Iterator[None]:
@@ -181,21 +182,18 @@ class DuckDB:
 
     def _temporary(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """(name, VIEW or TABLE) of those that exist."""
-        rows = self._connection.execute(
+        return self._values(
             "SELECT table_name, if(table_type = 'VIEW', 'VIEW', 'TABLE') FROM information_schema.tables "
-            "WHERE table_catalog = 'temp' AND list_contains(?, table_name)",
-            [list(names)],
+            f"WHERE table_catalog = 'temp' AND list_contains({_texts(names)}, table_name)"
         )
-        return rows.fetchall()
 
     def _clustered(self, names: Sequence[str]) -> list[str]:
         """Those of the named inputs that have a cluster_id."""
-        rows = self._connection.execute(
-            "SELECT table_name FROM duckdb_columns() "
-            "WHERE database_name = 'temp' AND column_name = ? AND list_contains(?, table_name)",
-            [CLUSTER, list(names)],
+        rows = self._values(
+            "SELECT table_name FROM duckdb_columns() WHERE database_name = 'temp' "
+            f"AND column_name = {literal(CLUSTER)} AND list_contains({_texts(names)}, table_name)"
         )
-        return [name for (name,) in rows.fetchall()]
+        return [name for (name,) in rows]
 
     def _require_bound(self, plan: Plan) -> None:
         if missing := [name for name in plan.sources if name not in self._bound]:
@@ -222,8 +220,8 @@ class DuckDB:
         with _engine_errors(what, where=where):
             self._connection.execute(sql).fetchall()  # a result left unread blocks the connection
 
-    def _fetch(self, sql: str, what: str) -> pa.Table:
-        with _engine_errors(f"{what} cannot be evaluated"):
+    def _fetch(self, sql: str, what: str, hint: str = _STEPS) -> pa.Table:
+        with _engine_errors(f"{what} cannot be evaluated", hint=hint):
             result = self._connection.sql(sql)
             if result is None:
                 raise duckdb.InvalidInputException("the statement yields no rows")
@@ -254,8 +252,8 @@ class DuckDB:
             raise RelationError(
                 "the text is not one query",
                 expected="one SELECT",
-                found=parsed.get("error_message", f"{len(statements)} statements"),
-                hint="evalframe explain METRIC",
+                found=_unparsed(parsed, sql) if parsed["error"] else f"{len(statements)} statements",
+                hint='evalframe sql "SELECT run_id FROM runs" --store DIR  # one that can be read',
             )
         return syntax_of(statements[0], sql)
 
@@ -272,8 +270,8 @@ class DuckDB:
         """A statement's own word does not do: a SELECT may hold COPY in a CTE, and could replace an allowed file."""
         parsed = self._parse(sql)
         statements = parsed.get("statements", [])
-        found = parsed.get("error_message")
-        if not parsed["error"]:
+        found = _unparsed(parsed, sql) if parsed["error"] else None
+        if found is None:
             found = f"{len(statements)} statements" if len(statements) != 1 else writes(statements[0])
         if found:
             raise EngineError(
@@ -284,8 +282,34 @@ class DuckDB:
             )
 
 
+def _unparsed(parsed: Mapping[str, Any], sql: str) -> str:
+    """Why the text is not SQL, and where: the parser counts bytes from 0, people count lines and columns from 1."""
+    message = str(parsed["error_message"])
+    if "position" not in parsed:
+        return message
+    before = sql.encode()[: int(parsed["position"])].decode(errors="ignore").split("\n")
+    return f"{message}, in line {len(before)}, column {len(before[-1]) + 1}"
+
+
+def _placed(lines: Sequence[str]) -> list[str]:
+    """What the driver says, without empty lines; carets under a part of the query become that part and its line."""
+    said = [line for line in lines if line.strip()]
+    if len(said) > 1 and said[-2].startswith("LINE ") and set(said[-1].strip()) == {"^"}:
+        number, marks = said[-2].removeprefix("LINE ").partition(":")[0], said[-1]
+        part = said[-2][marks.index("^") : len(marks.rstrip())]
+        said[-2:] = [f"at {part!r} in line {number}"]
+    return [line.strip() for line in said]
+
+
+def _texts(texts: Sequence[str]) -> str:
+    """A list of texts as DuckDB writes it, also an empty one."""
+    return f"[{', '.join(map(literal, texts))}]::VARCHAR[]"
+
+
 @contextmanager
-def _engine_errors(what: str, expected: str = "SQL that DuckDB can bind and run", where: str = "") -> Iterator[None]:
+def _engine_errors(
+    what: str, expected: str = "SQL that DuckDB can bind and run", where: str = "", hint: str = _STEPS
+) -> Iterator[None]:
     """Driver errors as ours: four lines, no traceback of the driver. Ctrl-C stays what it is."""
     try:
         yield
@@ -295,13 +319,14 @@ def _engine_errors(what: str, expected: str = "SQL that DuckDB can bind and run"
         raise
     except duckdb.Error as error:
         out_of_memory = isinstance(error, duckdb.OutOfMemoryException)
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        lines = _placed(str(error).splitlines())
         raise EngineError(
             what,
             expected="to fit into the memory limit and the spill folder" if out_of_memory else expected,
-            found=" ".join(lines) or type(error).__name__,
+            # What follows the first line of a full memory is advice for users of DuckDB, on settings we make.
+            found=" ".join(lines[:1] if out_of_memory else lines) or type(error).__name__,
             where=where,
-            hint="--memory-limit 8GB" if out_of_memory else "evalframe explain METRIC --steps",
+            hint="--memory-limit 8GB" if out_of_memory else hint,
         ) from None
 
 

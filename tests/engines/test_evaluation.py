@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ import pytest
 from evalframe.contracts import contract
 from evalframe.engines.duckdb import DuckDB
 from evalframe.engines.materialise import kept
-from evalframe.errors import EngineError
+from evalframe.errors import EngineError, EvalframeError
 from evalframe.relations import Catalogue, plan
 from tests.relations.writing import chain, write
 
@@ -23,6 +23,7 @@ PREDICTIONS = pa.table(
     schema=contract("class_predictions").arrow_schema(),
 )
 LOWEST = {"lowest": "1"}
+Reading = Callable[[DuckDB, str], object]
 
 
 @pytest.fixture
@@ -64,6 +65,35 @@ def test_given_states_are_not_recomputed(engine: DuckDB, tmp_path: Path) -> None
         other.bind("hit_counts", states)
         merged = other.evaluate(plan(graph, ["hit_rate"], given=frozenset({"hit_counts"})))
     assert rates(merged["hit_rate"]) == {"r": 2.0, "s": 5.0}
+
+
+@pytest.mark.parametrize("limit", ["1KB", "100KB"])
+def test_a_plan_that_does_not_fit_into_memory_is_refused_in_four_lines(tmp_path: Path, limit: str) -> None:
+    wanted = plan(chain(tmp_path), ["hit_rate"], parameters=LOWEST)
+    with DuckDB(memory_limit=limit, threads=1) as small:
+        small.bind("class_predictions", PREDICTIONS)
+        with pytest.raises(EngineError) as refused:
+            small.evaluate(wanted)
+    assert refused.value.hint.startswith("--memory-limit")
+    assert "Possible solutions" not in refused.value.found
+
+
+@pytest.mark.parametrize(
+    ("reading", "query", "place"),
+    [
+        (DuckDB.inputs_of, "SELECT run_id\nFROM class_predictions\nWHERE (item_index > 1", "in line 3, column 21"),
+        (DuckDB.inputs_of, "SELECT 'ü' FRO x y", "in line 1, column 16"),
+        (
+            DuckDB.query,
+            "SELECT 1,\n  CAST(run_id AS INT) AS a FROM class_predictions",
+            "at 'CAST(run_id AS INT)' in line 2",
+        ),
+    ],
+)
+def test_an_error_in_a_query_says_where(engine: DuckDB, reading: Reading, query: str, place: str) -> None:
+    with pytest.raises(EvalframeError) as refused:
+        reading(engine, query)
+    assert refused.value.found.endswith(place)
 
 
 def test_a_plan_leaves_nothing_behind(engine: DuckDB, tmp_path: Path) -> None:
