@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evalframe.contracts import conform, contract
-from evalframe.errors import ContractError
+from evalframe.errors import ContractError, MissingField
 from evalframe.identity import data_digest
 from evalframe.sources.choice_rows import CLEAN, DEFAULT_QUESTION, TYPES
 from evalframe.sources.choice_tables import Cells, refuse_duplicates
@@ -34,7 +34,11 @@ def read_outcome_tables(path: Path, run_id: str) -> tuple[str, dict[str, pa.Tabl
 
     Raises InputError (unreadable, a column is missing) or ContractError naming the first row that cannot be meant.
     """
-    fields = read_fields(path, (*REQUIRED, *OPTIONAL), REQUIRED)
+    try:
+        fields = read_fields(path, (*REQUIRED, *OPTIONAL), REQUIRED)
+    except MissingField as error:
+        error.hint = f"write it with the columns {', '.join(REQUIRED)}"  # no option takes other names here
+        raise
     dataset_id, tables = _Reader(fields).tables(run_id)
     return dataset_id, tables, fields.sha256
 

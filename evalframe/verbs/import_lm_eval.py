@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from evalframe.errors import RecordRefused, UsageError
-from evalframe.protocols import Protocol
-from evalframe.protocols import protocol as protocol_of
-from evalframe.relations import catalogue
 from evalframe.sources import lm_eval, lm_eval_results
 from evalframe.sources.choice import rows_run
 from evalframe.underway import counted
 from evalframe.verbs.import_answers import Asked, row_of, score_marks
 from evalframe.verbs.import_detecting import Found
 from evalframe.verbs.import_published import check_published, seal_published
+from evalframe.verbs.kev import policy_of
 from evalframe.verbs.naming import named
 from evalframe.verbs.score import Run, score
 
@@ -66,7 +64,7 @@ def _score_samples(
     where = ", ".join(str(one.path) for one in samples)
     if has_options:
         run = rows_run((row for one in samples for row in one.rows), name, where)
-        protocol = _of_choices(asked.policy)
+        protocol = policy_of(asked.policy)
         scored = score(
             Run(name, protocol.system, run.dataset_id, run.tables, inputs, tags),
             protocol,
@@ -83,19 +81,6 @@ def _score_samples(
         row = row_of(one.path, scored, f"task={one.task}", one.n)
         rows.append({**row, "published_as": None if known is None else one.metric, "published": known})
     return rows
-
-
-def _of_choices(policy: str) -> Protocol:
-    protocol = protocol_of(policy)
-    if "choice_probabilities" not in catalogue().tables(*protocol.metrics):
-        raise UsageError(
-            f"{protocol.label} does not score options with probabilities",
-            expected="kev-choice/1 or kev-choice/2",
-            found=policy,
-            where="--policy",
-            hint="--policy kev-choice/2",
-        )
-    return protocol
 
 
 def normalisation_of(given: str | None) -> lm_eval.Normalisation:

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalframe.errors import UsageError
-from evalframe.protocols import protocol as protocol_of
+from evalframe.errors import UnknownName, UsageError
+from evalframe.protocols import Protocol, all_protocols
 from evalframe.relations import catalogue
 from evalframe.sources.choice import ChoiceRun, read_outcomes, read_rows
 from evalframe.store import Store
@@ -83,7 +83,7 @@ def score(
     then.
     """
     run = _read(rows, outcomes, run_id, tags)
-    protocol = protocol_of(policy)
+    protocol = policy_of(policy)
     chosen, calibration, taint = dict(settings or {}), None, None
     if calibration_rows is not None:
         fitted_on = _calibration(Path(calibration_rows), run, chosen)
@@ -107,6 +107,25 @@ def score(
     if output is not None:
         write_text(output, result.to_json(), force=force)
     return result
+
+
+def policy_of(policy: str) -> Protocol:
+    """The protocol `name/version`, or the newest of a `name`, if it scores options with probabilities.
+
+    Raises UsageError for a protocol that does not, UnknownName for any other text; both name those that do.
+    """
+    known = all_protocols()
+    fitting = [one for one in known if "choice_probabilities" in catalogue().tables(*one.metrics)]
+    if named_so := [one for one in fitting if policy in (one.label, one.name)]:
+        return named_so[-1]
+    misfit = any(policy in (one.label, one.name) for one in known)
+    raise (UsageError if misfit else UnknownName)(
+        f"{policy} does not score options with probabilities" if misfit else f"there is no policy {policy!r}",
+        expected=" or ".join(one.label for one in fitting),
+        found=policy,
+        where="--policy",
+        hint=f"--policy {DEFAULT_POLICY}",
+    )
 
 
 def _read(

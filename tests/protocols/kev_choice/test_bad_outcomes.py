@@ -136,3 +136,9 @@ def test_a_failed_outcome_stays_in(tmp_path: Path) -> None:
     row = next(row for row in scored.to_pylist() if (row["metric"], row["stratum"]) == ("accuracy", "all"))
     assert (row["n_items"], row["n_excluded"], row["n_failed"]) == (3, 1, 1)
     assert score(outcomes=path, settings={"failed": "excluded"}).value("accuracy") == 1.0
+
+
+def test_a_missing_column_is_answered_without_an_option_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        read_outcomes(csv(tmp_path / "o.csv", "0.5,true", head="confidence,correct"), "r")
+    assert refused.value.hint == "write it with the columns id, confidence, correct"

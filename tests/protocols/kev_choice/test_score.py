@@ -132,6 +132,15 @@ def test_the_policies_share_no_fingerprint(rows: Path) -> None:
     assert "aurc" not in first.identity.metric_fingerprints
 
 
+@pytest.mark.parametrize("policy", ["wisp-har/1", "wisp-har", "kev-answers/1", "kev-choice/9", "unknown"])
+def test_a_policy_that_does_not_fit_is_refused_with_those_that_do(rows: Path, policy: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        score(rows=rows, policy=policy)
+    assert refused.value.where == "--policy"
+    assert refused.value.expected == "kev-choice/1 or kev-choice/2"
+    assert refused.value.hint == "--policy kev-choice/2"
+
+
 @pytest.mark.parametrize("name", ["ties", "unknown"])
 def test_what_is_no_choice_cannot_be_set(rows: Path, name: str) -> None:
     with pytest.raises((UnknownName, UsageError)):
