@@ -7,8 +7,12 @@ from collections.abc import Sequence
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code."""
+    import os
     import sys
 
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller: `>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     from evalframe.cli.run import run
 
     sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))

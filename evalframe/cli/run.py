@@ -32,9 +32,10 @@ def run(arguments: list[str]) -> int:
         return _failed(error, as_json="--json" in own, debug=debug)
     except CycloptsError as error:
         return _failed(_usage(error, app, arguments), as_json="--json" in own, debug=debug)
-    except BrokenPipeError:
-        # The reader went away (`| head`): not an error of ours, and stdout must not complain again on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit) as left:
+        if not isinstance(left, BrokenPipeError) and not isinstance(left.__context__, BrokenPipeError):
+            raise  # the printer of help leaves in its own way where its reader has left
+        _let_go_of_stdout()  # the reader went away (`| head`): not an error of ours
         return ExitCode.OK
     except OSError as error:
         return _failed(_unreadable(error), as_json="--json" in own, debug=debug)
@@ -61,11 +62,19 @@ def _failed(error: EvalframeError, *, as_json: bool, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     if as_json:
-        print(harmless_json(json.dumps({"error": error.to_json()}, sort_keys=True, ensure_ascii=False)))
-    else:
-        terminal = Terminal.of(sys.stderr)
-        print(terminal.spelled(screen.error(error, terminal)), file=sys.stderr)
+        try:
+            print(harmless_json(json.dumps({"error": error.to_json()}, sort_keys=True, ensure_ascii=False)), flush=True)
+            return error.exit_code
+        except OSError:
+            _let_go_of_stdout()
+    terminal = Terminal.of(sys.stderr)
+    print(terminal.spelled(screen.error(error, terminal)), file=sys.stderr)
     return error.exit_code
+
+
+def _let_go_of_stdout() -> None:
+    """What cannot be written must not complain again on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unreadable(error: OSError) -> InputError:

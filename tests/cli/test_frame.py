@@ -59,8 +59,20 @@ def test_an_error_is_four_lines_whatever_the_ids_in_it() -> None:
 def test_a_pipe_that_closes_is_not_an_error() -> None:
     code = "import sys; from evalframe.cli import main; main(['--help'])"
     child = subprocess.run(f'{sys.executable} -c "{code}" | true', shell=True, capture_output=True, text=True)
+    assert child.stderr == ""
+    piped = subprocess.run(
+        ["bash", "-c", f'{sys.executable} -c "{code}" | true; exit ${{PIPESTATUS[0]}}'], capture_output=True
+    )
+    assert piped.returncode == ExitCode.OK
+
+
+@pytest.mark.parametrize("stream", [">&-", ">/dev/full", "2>&-"])
+@pytest.mark.parametrize("given", [[], ["--json"]], ids=str)
+def test_a_stream_that_takes_nothing_is_no_traceback(stream: str, given: list[str]) -> None:
+    code = f"from evalframe.cli import main; main({['runs', '--store', '/nowhere/at/all', *given]})"
+    child = subprocess.run(f'{sys.executable} -c "{code}" {stream}', shell=True, capture_output=True, text=True)
+    assert child.returncode == ExitCode.USAGE
     assert "Traceback" not in child.stderr
-    assert "BrokenPipe" not in child.stderr
 
 
 def test_the_list_of_commands_loads_nothing_heavy() -> None:
