@@ -73,7 +73,10 @@ def load_factory(name: str) -> Factory:
         with _current_folder():
             module = import_module(module_name)
     except Exception as error:
-        raise _refused(name, "cannot be imported", f"{type(error).__name__}: {error}") from error
+        refused = _refused(name, "cannot be imported", f"{type(error).__name__}: {error}")
+        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+            refused.hint = "pip install 'evalframe[torch]'"
+        raise refused from error
     found = getattr(module, attribute, None)
     if not callable(found):
         kind = "nothing of that name" if found is None else type(found).__name__

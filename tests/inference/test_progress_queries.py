@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from evalframe.errors import PredictorRefused
 from evalframe.features.prefixes import padded, prefix_ends, query_frames
-from evalframe.inference.progress import Query
+from evalframe.inference.progress import Query, load_factory
 from evalframe.inference.progress_queries import Answer, Video, answers
 
 TASKS = ("fold", "stack")
@@ -146,3 +148,13 @@ def test_the_edges_of_what_is_allowed_are_predictions() -> None:
 
     found = list(answers(Edge(), videos((3,)), lambda video: ("fold",), batch_size=2))
     assert [(a.progress, a.success_probability, a.error) for a in found] == [(-0.5, 0.0, None), (1.5, 1.0, None)]
+
+
+def test_a_predictor_that_needs_torch_is_answered_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "needs_torch.py").write_text("raise ModuleNotFoundError('no torch here', name='torch')\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PredictorRefused) as refused:
+        load_factory("needs_torch:factory")
+    assert refused.value.hint == "pip install 'evalframe[torch]'"
