@@ -178,12 +178,14 @@ def _newest_shared(store: Store, rows: Sequence[Any], made: Mapping[tuple[str, s
         return max(shared, key=lambda fingerprint: newest[fingerprint])
     most = max(having, key=lambda fingerprint: (len(having[fingerprint]), newest[fingerprint]))
     lacking = sorted(runs - having[most])
+    from evalframe.store.refusals import command
+
     raise ResultsMissing(
         "the runs were scored under different definitions of the metric",
         expected="all runs under one metric fingerprint",
         found=f"{len(lacking)} of {len(runs)} under another: {', '.join(lacking[:5])}",
         where=str(store.path),
-        hint=f"evalframe rescore --store {store.path}",
+        hint=command("rescore --store", store.path),
     )
 
 

@@ -21,8 +21,11 @@ SUFFIX = ".odcs.yaml"
 def contract(name: str) -> Contract:
     """The contract of one table. An unknown name raises UnknownName listing the known ones."""
     if name not in _names():
+        import difflib
+
+        near = difflib.get_close_matches(name, _names(), n=1, cutoff=0.5) or ["runs"]
         raise UnknownName(
-            f"there is no table {name!r}", expected=", ".join(_names()), found=name, hint="evalframe explain runs"
+            f"there is no table {name!r}", expected=", ".join(_names()), found=name, hint=f"evalframe explain {near[0]}"
         )
     return load(folder("data_contracts") / f"{name}{SUFFIX}")
 

@@ -160,6 +160,14 @@ class Store:
         from evalframe.store.ledger import conflict
 
         layout.utf8(reason, "a reason")
+        if not reason.strip():
+            raise UsageError(
+                f"run {run_id!r} is not withdrawn without a reason",
+                expected="why nobody should use it: it cannot be changed later",
+                found=repr(reason),
+                where="--reason",
+                hint='--reason "labels were shifted by one window"',
+            )
         seal = Tombstone(created_at=now(), run_id=run_id, reason=reason)
         first = self._ledger.find(Tombstone, seal.key)
         if first is None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from evalframe.identity import canonical_json, sha256_text
 from evalframe.protocols import protocol
 from evalframe.relations import catalogue, plan
 from evalframe.store import Store
+from evalframe.store.refusals import command
 from evalframe.store.seals import ResultSeal
 from evalframe.underway import counted
 from evalframe.verbs.outputs import to_json
@@ -91,7 +93,7 @@ def audit_engines(folder: Path | str, run: str) -> Engines:
             expected=", ".join(list(store.run_ids())[:10]) or "a run",
             found=run,
             where="--run",
-            hint=f"evalframe runs --store {store.path}",
+            hint=command("runs --store", store.path),
         )
     seals = {seal.protocol: seal for seal in sorted(store.results(run), key=lambda seal: seal.created_at)}
     if not seals:
@@ -100,7 +102,7 @@ def audit_engines(folder: Path | str, run: str) -> Engines:
             expected="results under a protocol",
             found="none",
             where=str(store.path),
-            hint=f"evalframe rescore --store {store.path} --run {run}",
+            hint=command(f"rescore --run {quote(run)} --store", store.path),
         )
     tables = stored_run(store, run).tables
     versions = {"duckdb": version("duckdb"), ENGINE: version(ENGINE), "python": platform.python_version()}

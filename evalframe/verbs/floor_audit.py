@@ -17,6 +17,7 @@ from evalframe.protocols.easycom_floor import PRE, by_timing
 from evalframe.publish.formulas import plain
 from evalframe.sources.fields import file_sha256
 from evalframe.store import Store
+from evalframe.store.refusals import command
 from evalframe.verbs import drawing
 from evalframe.verbs.floor_timelines import Event, Tracks, candidates, timeline
 from evalframe.verbs.outputs import to_json, write_text
@@ -199,7 +200,7 @@ class _Stored:
                 expected=f"results under {protocol}" + (f", {fingerprint}" if fingerprint else ""),
                 found=", ".join(sorted({seal.protocol for seal in store.results(run)})) or "none",
                 where=str(store.path),
-                hint=f"evalframe runs --store {store.path}",
+                hint=command("runs --store", store.path),
             )
         newest = max(seals, key=lambda seal: seal.created_at)
         self.fingerprint: str = newest.protocol_fingerprint

@@ -177,12 +177,14 @@ def leaderboard(
 def _protocol(store: Store, asked: str | None) -> Protocol:
     label = chosen_label(set(store.scored()["protocol"].to_pylist()), asked)
     if label is None:
+        from evalframe.store.refusals import command
+
         raise UsageError(
             "the store holds no results",
             expected="scored runs",
             found="none",
             where=str(store.path),
-            hint=f"evalframe rescore --store {store.path}",
+            hint=command("rescore --store", store.path),
         )
     return protocol_of(label)
 
@@ -204,9 +206,20 @@ def _relation(known: Catalogue, rules: Protocol, metric: str | None) -> Relation
 
 
 def _tags(store: Store, where: Mapping[str, str], by: str) -> dict[str, dict[str, str]]:
-    """Tags of the runs that have those of `where`, and the tag `by`."""
+    """Tags of the runs that have those of `where`, and the tag `by`. UnknownName or UsageError where no run does."""
+    from evalframe.store.refusals import command
+
     every = {row["run_id"]: dict(row["tags"] or []) for row in store.runs().select(["run_id", "tags"]).to_pylist()}
     found = {run: has for run, has in every.items() if where.items() <= has.items()}
+    if where and not found:
+        known = sorted({f"{tag}={value}" for has in every.values() for tag, value in has.items()})
+        raise UnknownName(
+            f"no run has the tags {','.join(f'{tag}={value}' for tag, value in where.items())}",
+            expected=", ".join(known[:10]) or "runs with tags",
+            found=", ".join(f"{tag}={value}" for tag, value in where.items()),
+            where="--where",
+            hint=command("runs --store", store.path),
+        )
     if by != "run_id" and not any(by in has for has in found.values()):
         tags = sorted({tag for has in found.values() for tag in has})
         raise UsageError(

@@ -9,6 +9,7 @@ import pyarrow as pa
 from evalframe.errors import UnknownName
 from evalframe.protocols import protocol as protocol_of
 from evalframe.store import Store
+from evalframe.store.refusals import command
 from evalframe.underway import counted
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Run, score
@@ -36,7 +37,7 @@ def rescore(store: Store, runs: Sequence[str] | None = None) -> Rows:
             expected=", ".join(list(known)[:10]) or "a run",
             found=missing[0],
             where="--run",
-            hint=f"evalframe runs --store {store.path}",
+            hint=command("runs --store", store.path),
         )
     rows = []
     for run_id in counted("runs", chosen):

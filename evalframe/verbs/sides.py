@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from evalframe.compare.sides import Side
@@ -111,12 +112,18 @@ class SideReader:
         return self._identities[key]
 
     def _missing(self, run: str, protocol: str) -> ResultsMissing:
+        from evalframe.store.refusals import command
+
+        scored = sorted({seal.protocol for seal in self._store.results(run)})
+        others = scored if protocol not in scored else []
         return ResultsMissing(
             f"run {run!r} has no results under {protocol} as it is defined now",
             expected="results under the installed definitions",
-            found="results under older definitions, or none",
+            found=f"results under {', '.join(others)}" if others else "results under older definitions, or none",
             where=str(self._store.path),
-            hint=f"evalframe rescore --store {self._store.path} --run {run}",
+            hint=f"--protocol {others[0]}"
+            if others
+            else command(f"rescore --run {quote(run)} --store", self._store.path),
         )
 
 

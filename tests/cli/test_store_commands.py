@@ -115,6 +115,28 @@ def test_a_withdrawn_run_is_gone_from_every_view_and_its_id_stays_taken(store: P
     assert run(["explain", "accuracy", "--steps", "--store", str(store), "--run", "a"]) == ExitCode.USAGE
 
 
+def test_a_run_is_withdrawn_for_a_reason_only(store: Path, capsys: Output) -> None:
+    assert run(["store", "withdraw", str(store), "a", "--reason", " "]) == ExitCode.USAGE
+    assert "without a reason" in capsys.readouterr().err
+    assert evalframe.open(store).folder.run_ids() == ["a", "b"]
+
+
+def test_tags_that_no_run_has_are_refused_with_those_there_are(store: Path, capsys: Output) -> None:
+    assert run(["leaderboard", "--store", str(store), "--where", "method=c"]) == ExitCode.USAGE
+    assert "fold=0, method=a, method=b" in capsys.readouterr().err
+
+
+def test_a_protocol_that_no_run_was_scored_under_is_answered_with_one_that_is(store: Path, capsys: Output) -> None:
+    told = ["compare", "--store", str(store), "--baseline", "a", "--candidate", "b", "--protocol", "kev-choice"]
+    assert run(told) == ExitCode.NOT_COMPARABLE
+    assert "--protocol wisp-har/1" in capsys.readouterr().err
+
+
+def test_a_slip_in_the_name_of_a_table_is_answered_with_the_nearest(tmp_path: Path, capsys: Output) -> None:
+    assert run(["validate", "class_prediction", str(tmp_path / "p.csv")]) == ExitCode.USAGE
+    assert "evalframe explain class_predictions" in capsys.readouterr().err
+
+
 def test_rescore_under_the_same_definitions_changes_nothing(store: Path, capsys: Output) -> None:
     assert run(["rescore", "--store", str(store), "--json"]) == 0
     assert [r["outcome"] for r in json.loads(capsys.readouterr().out)["rescored"]] == ["unchanged", "unchanged"]
