@@ -127,6 +127,12 @@ class Part:
             self.refuse("an object {...}")
         return self.value
 
+    def names(self) -> tuple[str, ...]:
+        """The keys of this object, each of which is a name and so must be Unicode text."""
+        for name in self.fields():
+            Part(name, f"the keys of {self.place or 'the document'}", self.where, self.hint).text()
+        return tuple(self.fields())
+
     def parts(self) -> Iterator[Part]:
         """The elements of this value, which must be a list; null is an empty one."""
         if self.value is None:

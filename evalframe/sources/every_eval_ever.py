@@ -118,7 +118,7 @@ def _result(part: Part, *, own: bool) -> Result:
     parameters = config.at("metric_parameters")
     if own:
         return replace(common, **_ours(details, parameters, config))
-    named = ", ".join(f"{name}={spelled(value)}" for name, value in sorted(parameters.fields().items()))
+    named = ", ".join(f"{name}={spelled(parameters.at(name).value)}" for name in sorted(parameters.names()))
     return replace(common, metric=f"{common.metric}({named})") if named else common
 
 
@@ -202,7 +202,7 @@ def _without_value(given: Part) -> list[Result]:
 def _own_tags(given: Part) -> dict[str, str]:
     text = given.text()
     tags = Part({} if text is None else _json(given, text), given.place, given.where, given.hint)
-    return {name: tags.at(name).text() or "" for name in tags.fields()}
+    return {name: tags.at(name).text() or "" for name in tags.names()}
 
 
 def _told_apart(results: Sequence[Result], record: Part) -> list[Result]:

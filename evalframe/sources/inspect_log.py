@@ -111,12 +111,13 @@ class _Reader:
         """How one sample was scored by the one scorer."""
         sample = Part(value, f"samples[{place}]", str(self.path), self.whole.hint)
         scores = sample.at("scores")
-        if self.scorer is None and scores.fields():
-            if len(scores.fields()) > 1:
-                self.refuse_scorer(scores.fields(), None)
-            self.scorer = next(iter(scores.fields()))
-        self.names.update(scores.fields())
-        self.n_scored += bool(scores.fields())
+        names = scores.names()
+        if self.scorer is None and names:
+            if len(names) > 1:
+                self.refuse_scorer(names, None)
+            self.scorer = names[0]
+        self.names.update(names)
+        self.n_scored += bool(names)
         self.n_without_error += sample.at("error").value is None
         target = sample.at("target").value
         score = scores.at(self.scorer or "").at("value")
@@ -199,7 +200,7 @@ def _results(score: Part, task: str) -> Iterator[Result]:
     name, reducer = score.at("name").name(), score.at("reducer").text()
     metrics = score.at("metrics")
     spread = _value(metrics.at("stderr")) if "stderr" in metrics.fields() else None
-    for metric in metrics.fields():
+    for metric in metrics.names():
         yield Result(
             metric=f"{name}/{metric}" if reducer is None else f"{name}[{reducer}]/{metric}",
             stratum="all",

@@ -47,8 +47,8 @@ class Harness:
 def read_results(document: Any, path: Path, sha256: str) -> Harness:
     """The values of every task and group in a results document. Raises ContractError where one is no number."""
     whole = Part(document, "", str(path), "evalframe import results_DATE.json --format lm-eval --store DIR")
-    counts = {task: whole.at("n-samples").at(task).at("effective").count() for task in whole.at("n-samples").fields()}
-    results = [result for task in whole.at("results").fields() for result in _results(whole, task, counts.get(task))]
+    counts = {task: whole.at("n-samples").at(task).at("effective").count() for task in whole.at("n-samples").names()}
+    results = [result for task in whole.at("results").names() for result in _results(whole, task, counts.get(task))]
     model = whole.at("model_name").text()
     published = Published(
         path.name,
@@ -65,7 +65,7 @@ def _delimiters(whole: Part) -> Iterator[tuple[str, str]]:
     """By task; none for a task that was asked through a chat template, which may take the delimiter away."""
     if whole.at("chat_template").value is not None:
         return
-    for task in whole.at("configs").fields():
+    for task in whole.at("configs").names():
         given = whole.at("configs").at(task).at("target_delimiter").value
         if isinstance(given, str):
             yield task, given
@@ -73,7 +73,7 @@ def _delimiters(whole: Part) -> Iterator[tuple[str, str]]:
 
 def _results(whole: Part, task: str, n_samples: int | None) -> Iterator[Result]:
     values = whole.at("results").at(task)
-    for written in values.fields():
+    for written in values.names():
         name, _, filter = written.partition(",")
         if written in _NO_METRICS or name.endswith(_STDERR):
             continue

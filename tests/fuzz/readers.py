@@ -33,6 +33,7 @@ from evalframe.sources.documents import read_document
 from evalframe.sources.floor_intervals import read_segments
 from evalframe.sources.floor_targets import read_targets
 from evalframe.sources.floor_turns import read_rttm
+from evalframe.sources.marks import mark_tables
 from evalframe.sources.progress_frames import inspect
 from evalframe.sources.progress_registry import read_registry
 from evalframe.sources.save_to_disk import open_saved
@@ -164,7 +165,8 @@ def _published(result: Any) -> Any:
 
 
 def _samples(path: Path) -> Any:
-    return lm_eval.read_samples(path, lm_eval.Options("bytes"))
+    read = lm_eval.read_samples(path, lm_eval.Options("bytes"))
+    return choice.rows_run(read.rows, "r") if read.rows else mark_tables(read.marks, "r", str(path))
 
 
 def _results(path: Path) -> Any:
@@ -173,12 +175,16 @@ def _results(path: Path) -> Any:
 
 
 def _log(path: Path) -> Any:
-    return _published(inspect_log.read_log(path).published)
+    log = inspect_log.read_log(path)
+    return _published(log.published), mark_tables(log.marks, "r", str(path))
 
 
 _ASKED = [foreign.sample(i, ["no", "yes"], [-1.5, -2.0 + i], 1) for i in range(2)]
 _SAID = [foreign.generated(7, "said", 1.0)]
 _LOG = foreign.inspect_log([foreign.inspect_sample("a", 1, "t", {"match": "C"})], {"match": 0.5})
+_RECORD = foreign.record(
+    foreign.record_result(metric_config={"lower_is_better": False, "metric_id": "f", "metric_parameters": {"k": 5}})
+)
 _OWN_RECORD = foreign.record(
     foreign.record_result(
         score_details={
@@ -283,7 +289,7 @@ READERS: dict[str, Reader] = {
     "json record": Reader(
         "record.json",
         lambda p: _published(every_eval_ever.read_record(p)),
-        lambda: [json.dumps(foreign.record()).encode(), json.dumps(_OWN_RECORD).encode()],
+        lambda: [json.dumps(each).encode() for each in (foreign.record(), _RECORD, _OWN_RECORD)],
     ),
     "rttm": Reader("m.rttm", read_rttm, lambda: [_RTTM]),
     "yaml folds": Reader("f.yaml", read_folds, lambda: [_YAML]),

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evalframe.errors import EvalframeError
 from tests.fuzz.readers import READERS
+from tests.sources import foreign
 
 SPEC = b"reference: []\nprotocol: kev-choice/1\ncompare: [{metric: ece, call: [f]}]\ninputs: {kind: choices, "
+LOG = foreign.inspect_log([], {})
+RECORD = foreign.record()
+RESULT = foreign.record_result(metric_config={"lower_is_better": False, "metric_parameters": {"\ud800": 1}})
+
+
+def _with(document: dict[str, Any], name: str, value: Any) -> bytes:
+    return json.dumps({**document, name: value}).encode()
+
+
 FOUND = [
     ("yaml case", b"shows: It.\n1: 2\ns:\n  3\n"),
     ("yaml case", b"shows: It.\ninputs:\n   2.5}]\noutputs:\n  rows: [{a: 1, value: null}]\n"),
@@ -20,6 +32,10 @@ FOUND = [
     ("yaml spec", SPEC + b"batches: 99999, rows: 99999}\n"),
     ("yaml spec", SPEC + b"options: many}\n"),
     ("yaml folds", b"folds: 2001-99-99"),
+    ("json results", b'{"results": {"t": {"\\ud800": 1}}}'),
+    ("json results", b'{"results": {"\\ud800": {"acc": 1}}}'),
+    ("json log", _with(LOG, "samples", [{"id": "a", "epoch": 1, "scores": {"\ud800": {"value": "C"}}}])),
+    ("json record", _with(RECORD, "evaluation_results", [RESULT])),
 ]
 
 
