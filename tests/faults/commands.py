@@ -7,12 +7,16 @@ import csv
 import io
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from tests.faults import databases
 
 _OLD = "ef1-" + "0" * 64
 SESSIONS = [f"s{i}" for i in range(4)]
@@ -20,12 +24,26 @@ SESSIONS = [f"s{i}" for i in range(4)]
 
 @dataclass(frozen=True)
 class Command:
-    """words: the command line; before: command lines that were run earlier. `{given}`, `{out}` and `{store}` stand for
-    the folders of inputs, of outputs and of the store."""
+    """words: the command line; before: command lines that were run earlier; needs: modules beyond the dependencies.
+    `{given}`, `{out}` and `{store}` stand for the folders of inputs, of outputs and of the store, `{database}` for the
+    URI of a PostgreSQL database."""
 
     words: str
     before: tuple[str, ...] = ()
     exit_code: int = 0
+    needs: tuple[str, ...] = ()
+
+    @property
+    def uses_database(self) -> bool:
+        """Whether it needs a server."""
+        return "{database}" in self.words
+
+    def missing(self) -> str:
+        """Why it cannot run here; empty where it can."""
+        modules = [name for name in self.needs if find_spec(name) is None]
+        if modules:
+            return f"no module {', '.join(modules)}"
+        return "no PostgreSQL server" if self.uses_database and databases.SERVER not in os.environ else ""
 
 
 _FORECAST = (
@@ -41,6 +59,8 @@ _ROBOT = (
 _SCORED = "wisp score --predictions {given}/a.npz --output {out}/a.json --store {store}"
 _OTHER = "wisp score --predictions {given}/b.npz --output {out}/b.json --store {store}"
 _SHEET = "floor audit-sheet --store {store} --run m --events 2 --seed 1 --output {out}/sheet.csv"
+_EXPORT = "export --store {store} --replicates 50 --to "
+_INTO_DATABASE = "export --store {store} --no-compare --force --to {database}"
 _RELEASE = "--inventory {given}/release/inventory.csv --frozen {given}/release/run_results.csv"
 
 COMMANDS: dict[str, Command] = {
@@ -50,7 +70,8 @@ COMMANDS: dict[str, Command] = {
     "wisp compare-exports": Command("wisp compare-exports {given}/x.npz {given}/y.npz --output {out}/exports.json"),
     "wisp evaluate": Command(
         "wisp evaluate --checkpoint {given}/model.pt --module tests.faults.commands:module --data {given}/x.npz"
-        " --output {out}/e.json --store {store}"
+        " --output {out}/e.json --store {store}",
+        needs=("torch",),
     ),
     "kev score": Command("kev score --rows {given}/rows.jsonl --output {out}/k.json --store {store}"),
     "floor evaluate": Command(_FORECAST),
@@ -76,8 +97,16 @@ COMMANDS: dict[str, Command] = {
     "rescore": Command("rescore --store {store}", (_SCORED, "older")),
     "sql": Command("sql SELECT#1#AS#x --store {store} --format parquet --output {out}/x.parquet", (_SCORED,)),
     "explain": Command("explain class_labels --example {out}/example.csv"),
-    "export duckdb": Command("export --store {store} --to {out}/x.duckdb --replicates 50", (_SCORED, _OTHER)),
-    "export parquet": Command("export --store {store} --to parquet:{out}/x --replicates 50", (_SCORED, _OTHER)),
+    "export duckdb": Command(f"{_EXPORT}{{out}}/x.duckdb", (_SCORED, _OTHER)),
+    "export parquet": Command(f"{_EXPORT}parquet:{{out}}/x", (_SCORED, _OTHER)),
+    "export sqlite": Command(f"{_EXPORT}sqlite:{{out}}/x.sqlite", (_SCORED, _OTHER)),
+    "export eee": Command(f"{_EXPORT}eee:{{out}}/x", (_SCORED, _OTHER)),
+    "export superset": Command(
+        f"{_EXPORT}superset:{{out}}/x.zip --database duckdb:////data/x.duckdb", (_SCORED, _OTHER)
+    ),
+    "export delta": Command(f"{_EXPORT}delta:{{out}}/x", (_SCORED, _OTHER), needs=("deltalake",)),
+    "export hyper": Command(f"{_EXPORT}hyper:{{out}}/x.hyper", (_SCORED, _OTHER), needs=("pantab",)),
+    "export postgresql": Command(_INTO_DATABASE, (_SCORED, _INTO_DATABASE, _OTHER), needs=("adbc_driver_postgresql",)),
     "export csv again": Command(
         "export --store {store} --to csv:{out}/x --no-compare --force",
         (_SCORED, "export --store {store} --to csv:{out}/x --no-compare", _OTHER),
@@ -86,6 +115,14 @@ COMMANDS: dict[str, Command] = {
         "export --store {store} --to {out}/x.duckdb --no-compare --force",
         (_SCORED, "export --store {store} --to {out}/x.duckdb --no-compare", _OTHER),
     ),
+    "import lm-eval": Command("import {given}/samples_t.jsonl {given}/results.json --store {store} --run-id m"),
+    "import inspect": Command("import {given}/log.eval --store {store} --run-id m"),
+    "import records": Command("import {given}/record.json --store {store}"),
+    "kev verify-metrics": Command(
+        "kev verify-metrics --kev-root {given}/reference --pins {given}/reference/pins.json --output {out}/p.json"
+    ),
+    "audit parity": Command("audit parity --spec {given}/parity/bucketed_ece.yaml --output {out}/p.json"),
+    "completion": Command("completion bash --output {out}/evalframe.bash"),
     "report": Command("report --store {store} --output {out}/r.html --replicates 50", (_SCORED, _OTHER)),
     "demo": Command("demo {out}/demo"),
     "store withdraw": Command("store withdraw {store} a --reason because", (_SCORED,)),
@@ -135,7 +172,29 @@ def build(given: Path) -> None:
     world = trajectories(3)
     target_rows(world).write_parquet(given / "targets.parquet")
     trace_rows(world, run_id="robot").with_columns(pl.col("progress")).write_parquet(given / "traces.parquet")
+    _foreign(given)
+    _references(given)
     _checkpoint(given)
+
+
+def _foreign(given: Path) -> None:
+    """Files of other tools."""
+    from tests.sources.foreign import archive, inspect_log, inspect_sample, lines, record, results, sample, written
+
+    samples = [sample(i, ["no", "yes"], [-1.5, -2.0 + i], 1) for i in range(3)]
+    lines(given / "samples_t.jsonl", samples)
+    written(given / "results.json", results({"t": samples}, samples[0]["metrics"]))
+    answers = [inspect_sample(f"q{i}", 1, "t", {"match": "CI"[i % 2]}) for i in range(4)]
+    archive(given / "log.eval", inspect_log(answers, {"match": 0.5}))
+    written(given / "record.json", record())
+
+
+def _references(given: Path) -> None:
+    """Reference implementations that metrics are compared with."""
+    from tests.audit.parity_references import REFERENCES, kev_copy, pins
+
+    pins(kev_copy(given / "reference"))
+    shutil.copytree(REFERENCES, given / "parity")
 
 
 def module() -> Any:
@@ -155,9 +214,19 @@ def _checkpoint(folder: Path) -> None:
         (folder / "model.pt.json").write_text(json.dumps(told))
 
 
+def copied(command: Command, before: Path, base: Path) -> None:
+    """Everything that the command may change, as it is before the command, in a folder of its own."""
+    shutil.rmtree(base, ignore_errors=True)
+    shutil.copytree(before, base)
+    if command.uses_database:
+        databases.made(base, like=before)
+
+
 def prepare(command: Command, given: Path, base: Path) -> None:
     """A folder as it is before the command."""
     (base / "out").mkdir(parents=True)
+    if command.uses_database:
+        databases.made(base)
     for words in command.before:
         if words == "answer":
             _answer(base / "out" / "sheet.csv")
@@ -177,6 +246,8 @@ def call(words: str, given: Path, base: Path) -> int:
 
     os.chdir(base)
     folders = {"given": str(given), "out": str(base / "out"), "store": str(base / "store")}
+    if "{database}" in words:
+        folders["database"] = databases.uri(base)
     if words == "compact":
         Store.open(base / "store").compact()
         return 0
@@ -223,13 +294,25 @@ def _make_older(path: Path) -> None:
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
-    """The files that a user sees, by path; of a database what it says it holds."""
+    """The files that a user sees, by path; of a database what it says it holds, of a Delta table its rows."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and not _is_hidden(name):
+        if (path / "_delta_log").is_dir() and not _is_hidden(name):
+            found[name] = _rows(path)
+        elif path.is_file() and not _is_hidden(name) and not _is_delta(path):
             found[name] = _content(path)
     return found
+
+
+def _is_delta(path: Path) -> bool:
+    return any((parent / "_delta_log").is_dir() for parent in path.parents)
+
+
+def _rows(table: Path) -> bytes:
+    from deltalake import DeltaTable
+
+    return "\n".join(sorted(map(str, DeltaTable(table).to_pyarrow_table().to_pylist()))).encode()
 
 
 def hidden(folder: Path) -> list[str]:
@@ -247,7 +330,21 @@ def _content(path: Path) -> bytes:
 
     if path.suffix == ".duckdb":
         return repr(ask_file(path, "SELECT value FROM export_info WHERE name = 'content_sha256'")).encode()
+    if path.suffix == ".hyper":
+        return _held(path)
     return b"" if "/store/" in str(path) else path.read_bytes()
+
+
+def _held(path: Path) -> bytes:
+    """What a Tableau extract says it holds; the program that reads it leaves a log where it runs."""
+    import tempfile
+
+    import pantab
+
+    query = "SELECT value FROM export_info WHERE name = 'content_sha256'"
+    with tempfile.TemporaryDirectory() as logs:
+        options = {"return_type": "pyarrow", "process_params": {"log_dir": logs}}
+        return str(pantab.frame_from_hyper_query(path, query, **options)["value"][0]).encode()
 
 
 def sealed(folder: Path) -> Mapping[str, Sequence[str]]:

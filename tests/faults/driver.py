@@ -11,7 +11,6 @@ import importlib
 import json
 import os
 import pickle
-import shutil
 import signal
 import sys
 import time
@@ -31,7 +30,7 @@ import evalframe.verbs.demo
 import evalframe.verbs.opened
 import evalframe.verbs.score  # noqa: F401
 from evalframe.store import faults
-from tests.faults import commands
+from tests.faults import commands, databases
 from tests.faults.commands import COMMANDS, Command
 
 MOST = 3
@@ -90,7 +89,7 @@ class State(NamedTuple):
     unsound: list[str]
 
 
-def look(base: Path) -> State:
+def look(command: Command, base: Path) -> State:
     """What a fresh reader sees."""
     from evalframe.store import Store
 
@@ -100,17 +99,19 @@ def look(base: Path) -> State:
     there = [Store.open(each) for each in (store, demo) if (each / ".seals").is_dir()]
     unsound = [str(row) for each in there for row in each.verify().to_pylist()]
     seen = {k: v for k, v in commands.outputs(base / "out").items() if "demo/store" not in k}
+    if command.uses_database:
+        seen["database"] = databases.content(base)
     return State(seen, [h for h in commands.hidden(base / "out") if "demo/store" not in h], rows, unsound)
 
 
-def _collected(base: Path, collecting: bool) -> tuple[list[list[str]], State]:
+def _collected(command: Command, base: Path, collecting: bool) -> tuple[list[list[str]], State]:
     """What two collections of garbage remove, and what is there then."""
     from evalframe.store import Store
 
     if not collecting:
-        return [[], []], look(base)
+        return [[], []], look(command, base)
     folders = [each for each in (base / "store", base / "out/demo/store") if (each / ".seals").is_dir()]
-    return [[path for each in folders for path in Store.open(each).gc()] for _ in range(2)], look(base)
+    return [[path for each in folders for path in Store.open(each).gc()] for _ in range(2)], look(command, base)
 
 
 class Trials:
@@ -122,11 +123,11 @@ class Trials:
         self.problems: list[str] = []
         command = self.command
         forked(lambda: commands.prepare(command, self.given, self.base / "before"), folder)
-        self.before = forked(lambda: look(self.base / "before"), folder).answer
-        shutil.copytree(self.base / "before", self.base / "whole")
+        self.before = forked(lambda: look(command, self.base / "before"), folder).answer
+        forked(lambda: commands.copied(command, self.base / "before", self.base / "whole"), folder)
         found = forked(lambda: counted(command, self.given, self.base / "whole"), folder).answer
         self.counts: Counter[str] = found[0]
-        self.whole: State = forked(lambda: look(self.base / "whole"), folder).answer
+        self.whole: State = forked(lambda: look(command, self.base / "whole"), folder).answer
         _load(found[1])
 
     def points(self, wanted: str) -> list[str]:
@@ -142,8 +143,7 @@ class Trials:
     def trial(self, fault: str, number: int) -> None:
         """One fault, what is there after it, and after the command is run again."""
         base, command, given = self.base / "trial", self.command, self.given
-        shutil.rmtree(base, ignore_errors=True)
-        shutil.copytree(self.base / "before", base)
+        forked(lambda: commands.copied(command, self.base / "before", base), self.folder)
         ended = forked(lambda: commands.call(command.words, given, base), self.folder, fault)
         label = f"{self.name}|{fault}"
         self.check("=" in fault or ended.killed, label, "was not killed")
@@ -164,7 +164,9 @@ class Trials:
 
     def looked(self, base: Path, label: str, when: str, *, collecting: bool) -> State:
         """Nothing half visible: every file and row is as before, or as it will be. Garbage goes, and nothing else."""
-        state, (first, second), after = forked(lambda: (look(base), *_collected(base, collecting)), self.folder).answer
+        command = self.command
+        seen = forked(lambda: (look(command, base), *_collected(command, base, collecting)), self.folder).answer
+        state, (first, second), after = seen
         self.check(not state.unsound, label, f"{when} verify finds {state.unsound}")
         for name, content in state.outputs.items():
             known = (self.before.outputs.get(name), self.whole.outputs.get(name))

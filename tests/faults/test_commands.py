@@ -1,21 +1,29 @@
 """Every command killed at every kind of write boundary: nothing half visible, a rerun heals, gc takes only garbage.
 
-Here one of each kind; `python -m tests.full command_kills command_disks` does every point of every command.
+Here one of each kind; `python -m tests.full command_kills command_disks` does every point of every command, or of those
+whose names EVALFRAME_FAULT_COMMANDS, a regular expression, finds.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from evalframe.store import faults
+from tests.faults import databases
 from tests.faults.commands import COMMANDS
+from tests.publish import postgres
 
 ROOT = Path(__file__).resolve().parents[2]
+CHOSEN = "EVALFRAME_FAULT_COMMANDS"
 
 KILLS = {
     "wisp score": [
@@ -48,10 +56,29 @@ def test_one_kill_per_kind_of_boundary(tmp_path: Path) -> None:
     assert set(counts["points"]) == set(faults.POINTS)
 
 
+@contextmanager
+def _postgresql() -> Iterator[None]:
+    """A server, where PostgreSQL is installed and none is named."""
+    binaries = postgres.programs()
+    if binaries is None or databases.SERVER in os.environ:
+        yield
+        return
+    with postgres.server(binaries) as uri:
+        os.environ[databases.SERVER] = uri
+        try:
+            yield
+        finally:
+            del os.environ[databases.SERVER]
+
+
 def _all(errors: tuple[str, ...]) -> None:
-    jobs = [f"{command}|*{error}" for command in COMMANDS for error in errors]
-    with tempfile.TemporaryDirectory() as folder:
+    wanted = os.environ.get(CHOSEN, "")
+    chosen = {name: command for name, command in COMMANDS.items() if re.search(wanted, name)}
+    with tempfile.TemporaryDirectory() as folder, _postgresql():
+        missing = {name: command.missing() for name, command in chosen.items()}
+        jobs = [f"{name}|*{error}" for name in chosen if not missing[name] for error in errors]
         problems, counts = drive(Path(folder), jobs)
+    print("".join(f"left out: {name}: {why}\n" for name, why in missing.items() if why), end="")
     print("\n".join(problems))
     print(f"{counts['trials']} faults in {len(counts['reached'])} commands:", counts["points"])
     assert not problems
