@@ -13,6 +13,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller: `>&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-    from evalframe.cli.run import run
+    try:
+        from evalframe.cli.run import run
 
-    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+        code = run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:  # before a command began
+        code = 130
+    sys.exit(code)

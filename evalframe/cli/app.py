@@ -89,6 +89,7 @@ def _app(name: str, help: str) -> App:
         version=version,
         default_parameter=Parameter(consume_multiple=True, negative=()),
         help_format="plaintext",
+        suppress_keyboard_interrupt=False,  # `run` says what is left, and ends with 130
     )
 
 

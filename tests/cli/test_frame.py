@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from evalframe.cli import main
 from evalframe.cli.app import COMMANDS, GROUPS, tree
 from evalframe.cli.run import run
 from evalframe.errors import ContractError, ExitCode, NotPortable, printable
@@ -88,3 +89,24 @@ def test_an_error_survives_the_way_between_processes() -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is NotPortable
     assert (str(again), again.to_json(), again.reason) == (str(error), error.to_json(), "syntax")
+
+
+def test_ctrl_c_ends_with_130_and_says_that_nothing_is_half_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(place: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evalframe.verbs.opened.open_store", interrupted)
+    assert run(["runs", "--store", "results"]) == ExitCode.INTERRUPTED
+    assert capsys.readouterr().err == "interrupted; nothing half-written\n"
+
+
+def test_ctrl_c_before_a_command_began_ends_with_130_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(arguments: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evalframe.cli.run.run", interrupted)
+    with pytest.raises(SystemExit) as left:
+        main(["runs"])
+    assert left.value.code == ExitCode.INTERRUPTED
