@@ -131,6 +131,7 @@ def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) 
             )
         table = file.read(columns=[name for name in columns if name in there])
         table.validate(full=True)  # bytes that are no text would be taken for it
+        table = pa.table(table.columns, names=table.column_names)  # Polars would take metadata for text
     except (OSError, ValueError, LookupError, pa.ArrowException) as error:
         raise InputError(
             f"{path.name} cannot be read",

@@ -122,7 +122,9 @@ def _is_plain(name: str) -> bool:
 def _schema(shard: Path) -> pa.Schema:
     try:
         with pa.memory_map(str(shard)) as file:
-            return pa.ipc.open_stream(file).schema
+            schema = pa.ipc.open_stream(file).schema
+            _kinds(schema)  # a name that is no text is found when it is asked for
+            return schema
     except (OSError, ValueError, LookupError, pa.ArrowException) as error:
         raise _damaged(shard, error) from None
 

@@ -35,6 +35,7 @@ FOUND = [
     ("json results", b'{"results": {"t": {"\\ud800": 1}}}'),
     ("json results", b'{"results": {"\\ud800": {"acc": 1}}}'),
     ("json log", _with(LOG, "samples", [{"id": "a", "epoch": 1, "scores": {"\ud800": {"value": "C"}}}])),
+    ("arrow saved", READERS["arrow saved"].corpus()[0].replace(b"task", b"\xe4ask")),
     ("json record", _with(RECORD, "evaluation_results", [RESULT])),
 ]
 
@@ -45,3 +46,12 @@ def test_it_is_refused(name: str, data: bytes, tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(EvalframeError):
         READERS[name].read(path)
+
+
+def test_metadata_that_is_no_text_is_not_read(tmp_path: Path) -> None:
+    reader = READERS["parquet targets"]
+    path = tmp_path / reader.name
+    (sound, *_) = reader.corpus()
+    assert b"ARROW:schema" in sound
+    path.write_bytes(sound.replace(b"ARROW:schema", b"ARROW:\xe4chema"))
+    reader.read(path)
