@@ -138,11 +138,12 @@ class Catalogue:
         """Every readable manifest over seals of a kind, whether it counts or not."""
         found = []
         for name in self.files.names(CATALOGUE):
-            if name.startswith(f"{kind}-") and (segment := self._segment(f"{CATALOGUE}/{name}")) is not None:
+            if name.startswith(f"{kind}-") and (segment := self.segment(f"{CATALOGUE}/{name}")) is not None:
                 found.append(segment)
         return found
 
-    def _segment(self, folder: str) -> Segment | None:
+    def segment(self, folder: str) -> Segment | None:
+        """The segment in a folder; None when its manifest is damaged, of another format, or gone."""
         if self.files.stat(f"{folder}/{MANIFEST}") is None:
             self._forget(folder)
             return None

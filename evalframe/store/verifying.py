@@ -165,7 +165,10 @@ def _compactions(files: Place, seals: dict[str, Seal]) -> Iterator[Finding]:
     at_work = any(writer.alive and writer.may_have_made(f"{CATALOGUE}/") for writer in writers(files))
     for path in files.walk(CATALOGUE):
         folder, _, name = path.rpartition("/")
-        if name == MANIFEST and folder not in segments:
+        if name != MANIFEST or folder in segments:
+            continue
+        # One that another process has just put into use, or taken out of it, is not damaged.
+        if catalogue.segment(folder) is None and files.stat(path) is not None:
             yield Finding("damaged_compaction", path, None, "the manifest as it was written", "other content")
     for segment in segments.values():
         unseen = [name for name in segment.seals if name not in seals]

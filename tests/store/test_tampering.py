@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalframe.errors import StoreCorrupt
-from evalframe.store import Store
+from evalframe.store import Store, verifying
+from evalframe.store.catalogue import Catalogue, Segment
 from tests.store.things import write_results, write_run
 
 
@@ -204,7 +205,7 @@ def test_a_compaction_of_rows_that_no_seal_holds(store: Store) -> None:
     """A forged one: sound in itself, but not what the seals hold. Only `verify` looks so closely."""
     from dataclasses import replace
 
-    from evalframe.store.catalogue import Catalogue, packed
+    from evalframe.store.catalogue import packed
     from evalframe.store.compaction import write_part
     from tests.store.things import values
 
@@ -231,3 +232,17 @@ def test_a_damaged_compaction(store: Store) -> None:
     assert found(store) == [("damaged_compaction", str(manifest.relative_to(store.path)), None)]
     assert len(store.gc()) == 4
     assert found(store) == []
+
+
+def test_a_compaction_put_into_use_during_the_look_is_sound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = Catalogue.segments
+
+    def compacting(catalogue: Catalogue, kind: str) -> list[Segment]:
+        before = listed(catalogue, kind)
+        Store.open(store.path).compact()
+        return before
+
+    with monkeypatch.context() as patch:
+        patch.setattr(verifying, "Catalogue", type("Late", (Catalogue,), {"segments": compacting}))
+        assert found(store) == []
+    assert list(store.path.glob(".catalogue/*/segment.json"))
