@@ -10,6 +10,7 @@ from importlib import import_module
 
 from cyclopts import App, Parameter
 
+from evalframe.cli.common import one_format
 from evalframe.cli.version import version
 
 COMMANDS: dict[str, str] = {
@@ -96,4 +97,4 @@ def _app(name: str, help: str) -> App:
 def _add(app: App, commands: Mapping[str, str]) -> None:
     for name, place in commands.items():
         module, _, function = place.partition(":")
-        app.command(getattr(import_module(f"{__package__}.{module}"), function), name=name)
+        app.command(getattr(import_module(f"{__package__}.{module}"), function), name=name, validator=one_format)

@@ -62,6 +62,22 @@ def pairs(given: Sequence[str] | None, option: str) -> dict[str, str]:
     return found
 
 
+def one_format(**given: Any) -> None:
+    """Refuse `--json` beside another `--format` before anything is done; `given` are the options as they were typed.
+
+    The `--format` of `import` is another word, that of the files it reads.
+    """
+    format = given.get("format")
+    if given.get("json") and isinstance(format, StrEnum) and format.value != Format.JSON.value:
+        raise UsageError(
+            "--json and --format ask for different things",
+            expected="one of the two",
+            found=f"--json --format {format.value}",
+            where="--format",
+            hint=f"leave out --json, or --format {format.value}",
+        )
+
+
 def say(text: str) -> None:
     """A note of one line for people: stderr, so that stdout stays data."""
     print(printable(text), file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import put, put_rows
+from evalframe.cli.common import JsonOption, put, put_rows, show_json
 from evalframe.cli.engine import limited
 from evalframe.cli.terminal import SOFT, STRONG, Terminal
 
@@ -21,14 +21,30 @@ NEXT = """What to try next:
 
 @limited
 def demo(
-    folder: Annotated[Path, Parameter(help="Where the data and the store go.")] = Path("evalframe-demo"), /
+    folder: Annotated[Path, Parameter(help="Where the data and the store go.")] = Path("evalframe-demo"),
+    /,
+    *,
+    json: JsonOption = False,
 ) -> None:
     """Show the first hour on generated data: score, rank, compare, refuse, query. A second call changes nothing.
 
     Example: evalframe demo evalframe-demo
     """
+    from evalframe.verbs import drawing
     from evalframe.verbs.demo import demo as steps
 
+    if json:
+        shown = [
+            {
+                "title": s.title,
+                "command": s.command,
+                "exit_code": s.exit_code or 0,
+                "rows": drawing.rows(s.result.table),
+            }
+            for s in steps(folder)
+        ]
+        show_json({"store": str(folder / "store"), "steps": shown}, "demo")
+        return
     terminal = Terminal.of()
     for step in steps(folder):
         put(f"{terminal.paint(f'# {step.title}', SOFT)}\n{terminal.paint(f'$ {step.command}', STRONG)}")

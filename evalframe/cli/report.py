@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import ForceOption, StoreOption, say
+from evalframe.cli.common import ForceOption, JsonOption, StoreOption, say, show_json
 from evalframe.cli.engine import limited
 
 
@@ -22,6 +22,7 @@ def report(
     replicates: Annotated[int, Parameter(help="Draws of the bootstrap and of the permutation test.")] = 10_000,
     png: Annotated[Path | None, Parameter(help="Folder for every chart as a PNG file.")] = None,
     force: ForceOption = False,
+    json: JsonOption = False,
 ) -> None:
     """Write one self-contained page: verdicts, leaderboards, charts, denominators, taint, and what was not run.
 
@@ -38,4 +39,6 @@ def report(
         png=png,
         force=force,
     )
+    if json:
+        show_json({"output": str(output), "charts": [figure.caption for figure in made.figures]}, "report")
     say(f"wrote {output}: {len(made.figures)} charts")

@@ -34,6 +34,7 @@ def sql(
     format: SqlFormat = SqlFormat.TABLE,
     output: Annotated[Path | None, Parameter(help="File to write instead of stdout; needed for parquet.")] = None,
     force: ForceOption = False,
+    json: Annotated[bool, Parameter(help="The same as --format json; an error is a JSON object on stdout.")] = False,
 ) -> None:
     """Ask a store a question in SQL. Nothing can be written, attached or read from outside the store.
 
@@ -41,6 +42,7 @@ def sql(
     """
     from evalframe.verbs.opened import open_store
 
+    format = SqlFormat.JSON if json else format
     answer = open_store(store).sql(query, runs=run)
     if output is not None:
         answer.write(output, format.value, force=force)
