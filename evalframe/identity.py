@@ -137,7 +137,8 @@ def normalised_sql(sql: str) -> str:
 ITEM_COLUMNS = ("item_id", "label", "cluster_id", "stratum")
 """What names a row of an evaluation set, in the order it is sorted by."""
 
-_BLOCK = 65_536
+BLOCK = 65_536
+"""Rows that are digested together."""
 
 
 def data_digest(items: pa.Table | Iterable[pa.RecordBatch]) -> str:
@@ -151,19 +152,29 @@ def data_digest(items: pa.Table | Iterable[pa.RecordBatch]) -> str:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    digest = hashlib.sha256(b"evalframe data_digest 1\n")
     batches = items.to_batches() if isinstance(items, pa.Table) else list(items)
-    if batches:
-        whole = pa.Table.from_batches(batches)
-        rows = pa.table({name: _as_text(name, whole[name]) for name in ITEM_COLUMNS})
-        order = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in ITEM_COLUMNS])
-        for start in range(0, len(rows), _BLOCK):
-            block = rows.take(order.slice(start, _BLOCK))
-            digest.update(struct.pack("<q", len(block)))
-            for column in block.itercolumns():
-                for part in _lengths_and_bytes(column.combine_chunks()):
-                    digest.update(part)
+    if not batches:
+        return digest_of_blocks([])
+    rows = _texts(pa.Table.from_batches(batches))
+    order = pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in ITEM_COLUMNS])
+    return digest_of_blocks(rows.take(order.slice(start, BLOCK)) for start in range(0, len(rows), BLOCK))
+
+
+def digest_of_blocks(blocks: Iterable[pa.Table]) -> str:
+    """`data_digest` of rows that are in order already, in blocks of BLOCK rows, the last one shorter."""
+    digest = hashlib.sha256(b"evalframe data_digest 1\n")
+    for block in blocks:
+        digest.update(struct.pack("<q", len(block)))
+        for column in _texts(block).itercolumns():
+            for part in _lengths_and_bytes(column.combine_chunks()):
+                digest.update(part)
     return digest.hexdigest()
+
+
+def _texts(rows: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table({name: _as_text(name, rows[name]) for name in ITEM_COLUMNS})
 
 
 def _as_text(name: str, column: pa.ChunkedArray) -> pa.Array:

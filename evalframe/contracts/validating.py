@@ -25,21 +25,28 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def validate(
-    contract: Contract, data: Any, references: Mapping[str, Any] | None = None, *, shown: int = SHOWN
+    contract: Contract,
+    data: Any,
+    references: Mapping[str, Any] | None = None,
+    *,
+    shown: int = SHOWN,
+    first_row: int = 0,
 ) -> Report:
     """Check every rule of `contract`; see `rules.RULES`.
 
     data: anything that `conform` takes, or what `read_table` returns. references: the tables that foreign keys point
     to, by name; a foreign key into a table that is not given is not checked and is named in `Report.unchecked`.
-    shown: how many offending rows each failure carries.
+    shown: how many offending rows each failure carries. first_row: position of the first row, where `data` is a part
+    of a table.
     """
-    run = _Validation(contract, data, shown)
+    run = _Validation(contract, data, shown, first_row)
     run.check_names()
     for column in contract.columns:
         run.check_column(column)
     for column in contract.columns:
         run.check_presence(column)
-    run.check_unique(contract.key)
+    if contract.key:
+        run.check_unique(contract.key)
     for unique in contract.uniques:
         run.check_unique(unique, nulls_are_free=True)
     for reference in contract.references:
@@ -50,8 +57,9 @@ def validate(
 class _Validation:
     """The state of one pass: what was read so far, and what failed."""
 
-    def __init__(self, contract: Contract, data: Any, shown: int) -> None:
+    def __init__(self, contract: Contract, data: Any, shown: int, first_row: int) -> None:
         self.contract = contract
+        self.first_row = first_row
         self.table = as_table(data)
         self.shown = shown
         self.failures: list[Failure] = []
@@ -186,7 +194,7 @@ class _Validation:
         """Those rows as they were given, behind their position."""
         slices = [self.table.slice(int(row), 1) for row in rows]  # take() would first copy whole text columns together
         picked = pa.concat_tables(slices) if slices else self.table.slice(0, 0)
-        return legible(picked).add_column(0, ROW_NUMBER, pa.array(rows, type=pa.int64()))
+        return legible(picked).add_column(0, ROW_NUMBER, pa.array(rows + self.first_row, pa.int64()))
 
     def report(self) -> Report:
         complete = all(c in self.typed for c in self.contract.names)

@@ -12,7 +12,20 @@ if TYPE_CHECKING:
     from evalframe.contracts import Contract
     from evalframe.relations import Plan
 
-Source: TypeAlias = "pa.Table | Sequence[Path]"
+Source: TypeAlias = "pa.Table | pa.RecordBatchReader | Sequence[Path]"
+
+
+class Answers(Protocol):
+    """What a plan yields, while its scope is open: each output as a table, or as batches where it may be large."""
+
+    def table(self, name: str) -> pa.Table:
+        """The rows of one output."""
+
+    def reader(self, name: str, order: Sequence[str] = ()) -> pa.RecordBatchReader:
+        """The rows as a stream, sorted by columns (text by its UTF-8 bytes, nulls last) or in no order.
+
+        It must be read to its end, or let go of, before the engine is asked for anything else.
+        """
 
 
 class Engine(Protocol):
@@ -24,7 +37,7 @@ class Engine(Protocol):
     """
 
     def bind(self, name: str, source: Source, contract: Contract | None = None) -> None:
-        """Make `source` readable as `name`: an Arrow table, or sealed Parquet files of one contract."""
+        """Make `source` readable as `name`: an Arrow table, a stream that is read once, or Parquet files of a contract."""
 
     def unbind(self, *names: str) -> None:
         """Forget what was bound under these names."""

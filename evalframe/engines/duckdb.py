@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evalframe.contracts import Contract
-    from evalframe.engines.base import Engine, Source
+    from evalframe.engines.base import Answers, Engine, Source
     from evalframe.relations.syntax import SqlParser, Syntax
 
 _STEPS = "evalframe explain METRIC --steps"
+_BATCH = 1 << 16  # rows of a stream's batch
 _HOLDER = "__bound "  # registered Arrow tables; a space keeps them apart from any relation's name
 
 
@@ -139,6 +140,12 @@ class DuckDB:
 
     def evaluate(self, plan: Plan) -> dict[str, pa.Table]:
         """The rows of the plan's outputs. What is read twice is computed once, kept for the plan and dropped."""
+        with self.answering(plan) as answers:
+            return {name: answers.table(name) for name in plan.outputs}
+
+    @contextmanager
+    def answering(self, plan: Plan) -> Iterator[Answers]:
+        """The plan's outputs to be asked for one by one; see engines/base.py."""
         tables = kept(plan)
         of_one_cluster = pooled(plan)
         with self._scope(plan):
@@ -146,7 +153,11 @@ class DuckDB:
                 if relation.name in of_one_cluster:
                     relation = replace(relation, body=as_one_cluster(relation.body, self._clustered(relation.inputs)))
                 self._create(relation, as_table=relation.name in tables)
-            return {name: self._rows(name, plan) for name in plan.outputs}
+            yield self.answers(plan)
+
+    def answers(self, plan: Plan) -> Answers:
+        """The outputs of a plan whose relations stand."""
+        return _Answers(self, plan)
 
     def steps(self, plan: Plan) -> Iterator[tuple[str, pa.Table]]:
         """Every relation of the plan in order with its rows."""
@@ -222,10 +233,28 @@ class DuckDB:
 
     def _fetch(self, sql: str, what: str, hint: str = _STEPS) -> pa.Table:
         with _engine_errors(f"{what} cannot be evaluated", hint=hint):
-            result = self._connection.sql(sql)
-            if result is None:
-                raise duckdb.InvalidInputException("the statement yields no rows")
-            return result.to_arrow_table()
+            return self._result(sql).to_arrow_table()
+
+    def _result(self, sql: str) -> duckdb.DuckDBPyRelation:
+        result = self._connection.sql(sql)
+        if result is None:
+            raise duckdb.InvalidInputException("the statement yields no rows")
+        return result
+
+    def reader(self, name: str, order: Sequence[str] = ()) -> pa.RecordBatchReader:
+        """The rows of what is bound as `name` as a stream; see `Answers.reader`."""
+        import pyarrow as pa
+
+        by = " ORDER BY " + ", ".join(f"{quoted(column)} NULLS LAST" for column in order) if order else ""
+        what = f"relation {name} cannot be evaluated"
+        with _engine_errors(what, hint=_STEPS):
+            batches = self._result(f"SELECT * FROM {quoted(name)}{by}").to_arrow_reader(_BATCH)
+
+        def told() -> Iterator[pa.RecordBatch]:
+            with _engine_errors(what, hint=_STEPS):
+                yield from batches
+
+        return pa.RecordBatchReader.from_batches(batches.schema, told())
 
     def _values(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query of the engine's own."""
@@ -280,6 +309,19 @@ class DuckDB:
                 found=found,
                 hint='evalframe sql "SELECT run_id FROM runs" --store DIR',
             )
+
+
+class _Answers:
+    """The outputs of a plan whose relations stand in the engine."""
+
+    def __init__(self, engine: DuckDB, plan: Plan) -> None:
+        self._engine, self._plan = engine, plan
+
+    def table(self, name: str) -> pa.Table:
+        return self._engine._rows(name, self._plan)
+
+    def reader(self, name: str, order: Sequence[str] = ()) -> pa.RecordBatchReader:
+        return self._engine.reader(name, order)
 
 
 def _unparsed(parsed: Mapping[str, Any], sql: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evalframe.contracts import Contract
-    from evalframe.engines.base import Source
+    from evalframe.engines.base import Answers, Source
     from evalframe.relations.relation import Relation
 
 
@@ -84,17 +85,22 @@ class Grouped(DuckDB, ABC):
         if isinstance(source, Sequence) and source:
             self._paths[name] = contract or contract_of(name), tuple(Path(path).resolve() for path in source)
 
-    def evaluate(self, plan: Plan) -> dict[str, pa.Table]:
+    @contextmanager
+    def answering(self, plan: Plan) -> Iterator[Answers]:
         """As DuckDB, from what groups answered where the plan can be divided."""
         self._require_bound(plan)
         divided = [split for split in splits(plan) if self._wanted(self._size(split)) > 1]
         if not divided:
-            return super().evaluate(plan)
+            with super().answering(plan) as answers:
+                yield answers
+            return
         one_cluster, found = pooled(plan), set[str]()
         before = {name for split in divided for name in split.before}
         bound = set(self._bound)
         try:
-            for name, table in super().evaluate(plan.part(before, frozenset(), one_cluster)).items():
+            with super().answering(plan.part(before, frozenset(), one_cluster)) as first:
+                shared = {name: first.table(name) for name in before}
+            for name, table in shared.items():
                 self._append(name, table)
             self._bound |= before
             for split in divided:
@@ -107,8 +113,9 @@ class Grouped(DuckDB, ABC):
                 self._bound |= set(split.outputs)
                 found |= set(split.outputs)
             rest = [name for name in plan.outputs if name not in found]
-            computed = super().evaluate(plan.part(rest, frozenset(before | found), one_cluster))
-            return {name: computed[name] if name in computed else self._rows(name, plan) for name in plan.outputs}
+            # What the groups yielded stands beside the rest under its name, so that both are asked for alike.
+            with super().answering(plan.part(rest, frozenset(before | found), one_cluster)):
+                yield self.answers(plan)
         finally:
             self._bound = bound
             for name, kind in self._temporary([*before, *found, *(_PARTS + name for name in found)]):

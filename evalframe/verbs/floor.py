@@ -209,7 +209,7 @@ def evaluate(
             {**chosen, **calibration.parameters()},
             store=opened,
             relations=catalogue(*([relations] if relations else [])),
-            also=(REPORT,),
+            also=(REPORT, "floor_events", "operating_points"),
             taint=calibration.taint,
         )
         for one in counted("runs", asked)

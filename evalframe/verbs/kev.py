@@ -24,7 +24,7 @@ from evalframe.verbs.score import score as score_run
 
 DEFAULT_POLICY = "kev-choice/2"
 IN_SAMPLE = "temperature fitted on evaluated rows"
-_ALSO = ("choice_selections",)
+_ALSO = ("choice_bins", "choice_selections")
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +41,7 @@ class ChoiceScores(Scored):
 
     def body(self) -> dict[str, Any]:
         """What OUT.json says."""
-        rows = {name: self.relations[name].to_pylist() for name in ("choice_bins", *_ALSO)}
+        rows = {name: self.relations[name].to_pylist() for name in _ALSO}
         return {
             "run_id": self.run_id,
             **report(self.to_pylist(), rows["choice_bins"], rows["choice_selections"]),

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from evalframe.contracts import conform, contract, validate
+from evalframe.contracts import conform, contract
+from evalframe.contracts.shards import Rows as TableRows
+from evalframe.contracts.shards import Shards, blocks, whole
 from evalframe.engines.choosing import open_engine
-from evalframe.identity import data_digest
+from evalframe.identity import BLOCK, ITEM_COLUMNS, digest_of_blocks
 from evalframe.protocols.base import Protocol
 from evalframe.relations import Catalogue, catalogue, metric_fingerprint, plan, protocol_fingerprint
+from evalframe.verbs.checking import bind_checked
 from evalframe.verbs.results import Rows
 
 if TYPE_CHECKING:
+    from evalframe.engines.base import Answers
     from evalframe.store import Store
 
 # Shown where a metric's own relation does not have the column: the row is about all horizons, recalls or steps at once.
@@ -30,7 +34,7 @@ class Run:
     run_id: str
     system: str
     dataset_id: str | None
-    tables: Mapping[str, pa.Table]
+    tables: Mapping[str, TableRows]
     inputs: Mapping[str, Any]
     tags: Mapping[str, str] = field(default_factory=dict)
 
@@ -121,11 +125,11 @@ def identify(
     return Identity(protocol, settings, prints)
 
 
-def vocabulary_of(tables: Mapping[str, pa.Table]) -> list[str]:
+def vocabulary_of(tables: Mapping[str, TableRows]) -> list[str]:
     """The ordered class names of a run that has a vocabulary, else none."""
     if "class_vocabulary" not in tables:
         return []
-    ordered = tables["class_vocabulary"].sort_by("class_index")
+    ordered = whole(tables["class_vocabulary"]).sort_by("class_index")
     return [str(name) for name in ordered["class"].to_pylist()]
 
 
@@ -148,50 +152,52 @@ def score(
     Raises ContractError before anything is computed or written when a table breaks its contract.
     """
     relations = relations or catalogue()
-    for name, table in run.tables.items():
-        validate(contract(name), table, references=run.tables).raise_for_failures(where=run.run_id)
-    own = relations.own_metrics(run.tables)
-    identity = identify(protocol, protocol.settings(settings), relations, vocabulary_of(run.tables), own)
-
-    outputs = tuple(dict.fromkeys((*identity.metric_fingerprints, *protocol.stored, *also, protocol.items)))
     with open_engine() as engine:
-        for name, table in run.tables.items():
-            engine.bind(name, table)
-        answers = engine.evaluate(plan(relations, outputs, parameters=identity.parameters, pooled=True))
-    digest = data_digest(answers[protocol.items].to_batches())
-    values = _metric_values(run.run_id, identity, digest, answers, relations, origin, taint)
+        bind_checked(engine, run.tables, where=run.run_id)
+        own = relations.own_metrics(run.tables)
+        identity = identify(protocol, protocol.settings(settings), relations, vocabulary_of(run.tables), own)
+        outputs = tuple(dict.fromkeys((*identity.metric_fingerprints, *protocol.stored, *also, protocol.items)))
+        with engine.answering(plan(relations, outputs, parameters=identity.parameters, pooled=True)) as answers:
+            digest = digest_of_blocks(blocks(answers.reader(protocol.items, order=ITEM_COLUMNS), BLOCK))
+            values = _metric_values(run.run_id, identity, digest, answers, relations, origin, taint)
+            shown = {name: answers.table(name) for name in also}
+            outcome = "not stored"
+            if store is not None:
+                tables = {
+                    "metric_values": values,
+                    **_identity_tables(identity),
+                    **{name: _stamped(name, answers, identity) for name in protocol.stored},
+                }
+                inputs = {"data_digest": digest, "origin": origin, "taint": taint}
+                outcome = _seal(store, run, identity, tables, inputs)
+    return Scored(values, run.run_id, identity, digest, shown, outcome)
 
-    outcome = "not stored"
-    if store is not None:
-        written = store.write_run(
-            run.run_id,
-            system=run.system,
-            dataset_id=run.dataset_id,
-            tables=run.tables,
-            inputs=run.inputs,
-            tags=run.tags,
-        )
-        sealed = store.write_results(
-            run.run_id,
-            protocol=protocol.label,
-            protocol_fingerprint=identity.fingerprint,
-            tables={
-                "metric_values": values,
-                **_identity_tables(identity),
-                **{name: _stamped(name, answers[name], identity) for name in protocol.stored},
-            },
-            inputs={"parameters": dict(identity.parameters), "data_digest": digest, "origin": origin, "taint": taint},
-        )
-        outcome = "unchanged" if written == sealed == "unchanged" else "written"
-    wanted = {name: answers[name] for name in (*protocol.stored, *also)}
-    return Scored(values, run.run_id, identity, digest, wanted, outcome)
+
+def _seal(store: Store, run: Run, identity: Identity, tables: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
+    """Seal what was predicted and then what came of it: "written", or "unchanged" where both stood already."""
+    written = store.write_run(
+        run.run_id,
+        system=run.system,
+        dataset_id=run.dataset_id,
+        tables={name: table.reader() if isinstance(table, Shards) else table for name, table in run.tables.items()},
+        inputs=run.inputs,
+        tags=run.tags,
+    )
+    sealed = store.write_results(
+        run.run_id,
+        protocol=identity.protocol.label,
+        protocol_fingerprint=identity.fingerprint,
+        tables=tables,
+        inputs={"parameters": dict(identity.parameters), **inputs},
+    )
+    return "unchanged" if written == sealed == "unchanged" else "written"
 
 
 def _metric_values(
     run_id: str,
     identity: Identity,
     digest: str,
-    answers: Mapping[str, pa.Table],
+    answers: Answers,
     relations: Catalogue,
     origin: str,
     taint: str | None,
@@ -200,7 +206,7 @@ def _metric_values(
     target = contract("metric_values")
     parts = []
     for metric, fingerprint in identity.metric_fingerprints.items():
-        table, relation = answers[metric], relations.relations[metric]
+        table, relation = answers.table(metric), relations.relations[metric]
         stamps = {
             "run_id": run_id,
             "protocol": identity.protocol.label,
@@ -240,9 +246,19 @@ def _identity_tables(identity: Identity) -> dict[str, pa.Table]:
     }
 
 
-def _stamped(name: str, table: pa.Table, identity: Identity) -> pa.Table:
-    """A stored relation's rows with `protocol` and `protocol_fingerprint` in front, as its contract says."""
+def _stamped(name: str, answers: Answers, identity: Identity) -> pa.RecordBatchReader:
+    """A stored relation's rows with `protocol` and `protocol_fingerprint` in front, as its contract says.
+
+    The engine is asked when they are read: it answers one question at a time.
+    """
+    target = contract(name)
     stamps = {"protocol": identity.protocol.label, "protocol_fingerprint": identity.fingerprint}
-    for position, (column, text) in enumerate(stamps.items()):
-        table = table.add_column(position, column, pa.repeat(pa.scalar(text, pa.large_string()), len(table)))
-    return conform(contract(name), table)
+
+    def stamped() -> Iterator[pa.RecordBatch]:
+        for batch in answers.reader(name):
+            table = pa.Table.from_batches([batch])
+            for position, (column, text) in enumerate(stamps.items()):
+                table = table.add_column(position, column, pa.repeat(pa.scalar(text, pa.large_string()), len(table)))
+            yield from conform(target, table).to_batches()
+
+    return pa.RecordBatchReader.from_batches(target.arrow_schema(), stamped())

@@ -1,0 +1,191 @@
+"""Tables that need not fit into memory: rows in Parquet files, and a place that takes them as a source reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+from evalframe.identity import BLOCK, ITEM_COLUMNS, data_digest, digest_of_blocks
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+ROWS = 1 << 16
+"""Rows of a batch."""
+
+_GROUP = 1 << 17
+
+
+class Shards:
+    """One table in Parquet files of equal columns, read as it is needed. Rows have the order of the files."""
+
+    def __init__(self, schema: pa.Schema, paths: Sequence[Path]) -> None:
+        self.schema = schema
+        self.paths = tuple(paths)
+        self._rows: int | None = None
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of all files, from their footers."""
+        import pyarrow.parquet as pq
+
+        if self._rows is None:
+            self._rows = sum(pq.read_metadata(path).num_rows for path in self.paths)
+        return self._rows
+
+    @property
+    def column_names(self) -> list[str]:
+        """As of a `pa.Table`."""
+        names: list[str] = self.schema.names
+        return names
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows, or these columns of them, a batch at a time; pages are checked against their checksums."""
+        import pyarrow.parquet as pq
+
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        for path in self.paths:
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                for batch in file.iter_batches(ROWS, columns=schema.names):
+                    yield batch.select(schema.names).cast(schema)
+
+    def reader(self) -> pa.RecordBatchReader:
+        """The rows as a stream."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.batches())
+
+    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows, or these columns of them, in memory."""
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        return pa.Table.from_batches(self.batches(columns), schema)
+
+
+Rows: TypeAlias = "pa.Table | Shards"
+"""A table in memory or in files: `len`, `column_names` and `schema` are those of both."""
+
+Sort: TypeAlias = "Callable[[Shards, Sequence[str]], Iterable[pa.RecordBatch]]"
+"""Gives rows in ascending order of columns, text by its UTF-8 bytes, nulls last; however many there are."""
+
+
+class Spool:
+    """Takes the rows of tables as they are read: in memory up to `room` bytes together, in files of `folder` beyond.
+
+    A source names its tables as it likes, `add`s to them, and `take`s each once. Without a folder all stay in memory.
+    """
+
+    def __init__(self, folder: Path | None = None, sort: Sort | None = None, room: int = 1 << 28) -> None:
+        self._folder, self._sort, self._room = folder, sort, room
+        self._held: dict[str, list[pa.Table]] = {}
+        self._files: dict[str, _File] = {}
+        self._bytes = 0
+        self._made = 0
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files.values():
+            file.close()
+
+    def add(self, name: str, rows: pa.Table | pa.RecordBatch) -> None:
+        """Append rows to table `name`; the first ones decide its columns."""
+        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+        if name in self._files:
+            self._files[name].add(table)
+            return
+        self._held.setdefault(name, []).append(table)
+        self._bytes += table.nbytes
+        if self._bytes > self._room and self._folder is not None:
+            for held in list(self._held):
+                self._write(held)
+
+    def take(self, name: str, schema: pa.Schema) -> Rows:
+        """Table `name` in `schema`, of which nothing is kept here; without rows where nothing was added."""
+        if name in self._files:
+            file = self._files.pop(name)
+            file.close()
+            return Shards(schema, [file.path])
+        tables = self._held.pop(name, [])
+        self._bytes -= sum(table.nbytes for table in tables)
+        return pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
+
+    def ordered(self, rows: Rows, by: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in ascending order of columns `by`, text by its UTF-8 bytes, nulls last."""
+        if isinstance(rows, Shards):
+            assert self._sort is not None, "files are only written where they can be sorted"
+            yield from self._sort(rows, by)
+        else:
+            yield from rows.sort_by([(name, "ascending") for name in by]).to_batches(ROWS)
+
+    def digest(self, items: Rows) -> str:
+        """`data_digest` of rows with the columns ITEM_COLUMNS."""
+        if isinstance(items, Shards):
+            return digest_of_blocks(blocks(self.ordered(items, ITEM_COLUMNS), BLOCK))
+        return data_digest(items)
+
+    def _write(self, name: str) -> None:
+        assert self._folder is not None
+        tables = self._held.pop(name)
+        self._bytes -= sum(table.nbytes for table in tables)
+        self._made += 1
+        self._files[name] = _File(self._folder / f"{self._made}.parquet", tables[0].schema)
+        for table in tables:
+            self._files[name].add(table)
+
+
+class _File:
+    """A Parquet file being written, a row group whenever enough rows are there."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        import pyarrow.parquet as pq
+
+        self.path = path
+        self._schema = schema
+        self._writer: pq.ParquetWriter = pq.ParquetWriter(path, schema, compression="lz4", write_page_checksum=True)
+        self._waiting: list[pa.Table] = []
+
+    def add(self, table: pa.Table) -> None:
+        self._waiting.append(table.cast(self._schema))
+        if sum(map(len, self._waiting)) >= _GROUP:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting))
+        self._waiting = []
+
+
+def blocks(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+    """The rows in tables of exactly `rows`, the last one shorter."""
+    waiting: list[pa.RecordBatch] = []
+    n = 0
+    for batch in batches:
+        waiting.append(batch)
+        n += len(batch)
+        if n >= rows:
+            table = pa.Table.from_batches(waiting)
+            whole = n // rows * rows
+            for start in range(0, whole, rows):
+                yield table.slice(start, rows)
+            waiting, n = table.slice(whole).to_batches(), n - whole
+    if n:
+        yield pa.Table.from_batches(waiting)
+
+
+def in_memory(tables: Mapping[str, Rows]) -> dict[str, pa.Table]:
+    """Those of the tables that are in memory."""
+    return {name: table for name, table in tables.items() if not isinstance(table, Shards)}
+
+
+def whole(rows: Rows) -> pa.Table:
+    """The table in memory, wherever it is: for those that are small."""
+    return rows.table() if isinstance(rows, Shards) else rows

@@ -1,0 +1,34 @@
+"""Where sources put rows that may be too many for memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from evalframe.contracts.shards import Shards, Spool
+from evalframe.engines.duckdb import DuckDB
+from evalframe.engines.spilling import SpillFolder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROOM = 1 << 28
+"""Bytes of rows that a source may hold in memory before it writes them to files."""
+
+
+@contextmanager
+def spooled(room: int | None = None) -> Iterator[Spool]:
+    """A spool whose files live as long as the block, in a folder for temporary files. room: bytes; default ROOM."""
+    folder = SpillFolder()
+    try:
+        with Spool(folder.path, _sorted, ROOM if room is None else room) as spool:
+            yield spool
+    finally:
+        folder.remove()
+
+
+def _sorted(rows: Shards, by: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    with DuckDB() as engine:
+        engine.bind("rows", rows.reader())
+        yield from engine.reader("rows", by)
