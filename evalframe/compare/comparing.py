@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evalframe.compare import discordant, family
+from evalframe.compare.asked import refuse_values
 from evalframe.compare.groups import group_rows
 from evalframe.compare.measuring import Measured
 from evalframe.compare.pairs import pair_rows, refused_rows, strata_of
@@ -143,7 +144,9 @@ class Comparing:
 
     def _measured(self, reader: Reader, pairs: Sequence[tuple[Side, Side]]) -> Measured:
         sides = list({side.run_id: side for pair in pairs for side in pair}.values())
-        return Measured(reader, self.protocol, self.metrics, self.every_metric, sides, self.request)
+        measured = Measured(reader, self.protocol, self.metrics, self.every_metric, sides, self.request)
+        refuse_values(self.request, measured.points)
+        return measured
 
     def _relations(self) -> list[Relation]:
         return [self.catalogue[metric] for metric in self.metrics]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from evalframe.compare.asked import refuse_dimensions
 from evalframe.compare.choosing import Pairing, pairings
 from evalframe.compare.comparing import Comparing, Outcome
 from evalframe.compare.discordant import METHODS
@@ -250,6 +251,7 @@ def compare(
     rules = protocol_of(sides[runs[0]].protocol)
     every = _metrics(known, rules, sides.values())
     asked = _asked(known, request, every, rules)
+    refuse_dimensions(request, [known[metric] for metric in asked], [known[metric] for metric in every])
     outcome = Comparing(store, known, rules, request, asked, every).run(sides, pairs)
     prints = {side.fingerprint for side in sides.values()}
     shared = next(iter(prints)) if len(prints) == 1 else None
