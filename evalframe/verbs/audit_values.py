@@ -16,6 +16,7 @@ from evalframe.audit.values_tables import bin_findings, confusion_findings, reco
 from evalframe.errors import ExitCode
 from evalframe.store import Store
 from evalframe.store.places import is_uri
+from evalframe.verbs.naming import listed
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 
@@ -61,13 +62,13 @@ class Impossible(Rows):
         return to_json("audit values", self.body())
 
 
-def audit_values(source: Path | str, *, runs: Sequence[str] | None = None) -> Impossible:
+def audit_values(source: Path | str, *, runs: Sequence[str] | str | None = None) -> Impossible:
     """Check a store's result tables (a folder) or a CSV file of results.
 
     runs: of the store, default all. Raises InputError for a file that cannot be read or reports nothing that is known.
     """
     if is_uri(source) or Path(source).is_dir():
-        return _of_store(Store.open(source), runs)
+        return _of_store(Store.open(source), None if runs is None else listed(runs))
     return _of_file(Path(source))
 
 

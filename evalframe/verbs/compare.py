@@ -23,6 +23,7 @@ from evalframe.identity import canonical_json
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
 from evalframe.verbs import marks
+from evalframe.verbs.naming import listed
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 from evalframe.verbs.sides import SideReader
@@ -199,50 +200,51 @@ class Comparison(Rows):
 def compare(
     store: Store,
     baseline: str,
-    candidates: Sequence[str],
+    candidates: Sequence[str] | str,
     *,
     protocol: str | None = None,
-    metrics: Sequence[str] = (),
-    horizons: Sequence[float] = (),
-    recalls: Sequence[float] = (),
-    strata: Sequence[str] = (),
+    metrics: Sequence[str] | str = (),
+    horizons: Sequence[float] | float = (),
+    recalls: Sequence[float] | float = (),
+    strata: Sequence[str] | str = (),
     cluster: str | None = None,
     replicates: int = 10_000,
     seed: int = 0,
-    pair_on: Sequence[str] = (),
+    pair_on: Sequence[str] | str = (),
     on_intersection: bool = False,
     allow_tainted: bool = False,
     family_all: bool = False,
     recall_slack: float = 0.02,
-    fail_if_worse: Sequence[str] = (),
+    fail_if_worse: Sequence[str] | str = (),
     relations: Path | None = None,
 ) -> Comparison:
     """Compare `candidates` with `baseline`: run ids, or `key=value,...` for the runs with these tags.
 
     protocol: name or name/version, default the newest the runs share. metrics: published names, default all of the
     protocol. horizons, recalls, strata: default every horizon, the protocol's recall, its stratum and the whole.
-    cluster: the column that is resampled. pair_on: tags that pair the runs of groups. fail_if_worse: checks as
-    `METRIC[:X[:ci]]`. relations: a folder of the user's own relations, whose metrics are compared too.
+    One text or number is a list of one. cluster: the column that is resampled. pair_on: tags that pair the runs of
+    groups. fail_if_worse: checks as `METRIC[:X[:ci]]`. relations: a folder of the user's own relations, whose metrics
+    are compared too.
     Raises UsageError or UnknownName (exit 2) and ResultsMissing (exit 3); a comparison that is none is a result with
     verdict not_comparable.
     """
     request = Request(
         baseline=baseline,
-        candidates=tuple(candidates),
+        candidates=listed(candidates),
         protocol=protocol,
-        metrics=tuple(metrics),
-        horizons=tuple(horizons),
-        recalls=tuple(recalls),
-        strata=tuple(strata),
+        metrics=listed(metrics),
+        horizons=listed(horizons),
+        recalls=listed(recalls),
+        strata=listed(strata),
         cluster=cluster,
         replicates=replicates,
         seed=seed,
-        pair_on=tuple(pair_on),
+        pair_on=listed(pair_on),
         on_intersection=on_intersection,
         allow_tainted=allow_tainted,
         family_all=family_all,
         recall_slack=recall_slack,
-        gates=tuple(Gate.parse(text) for text in fail_if_worse),
+        gates=tuple(Gate.parse(text) for text in listed(fail_if_worse)),
     )
     known = catalogue(*([relations] if relations else []))
     pairs = _pairings(store, request)

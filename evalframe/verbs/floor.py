@@ -22,7 +22,7 @@ from evalframe.verbs import drawing
 from evalframe.verbs.floor_files import REPORT, RunRows, table_of
 from evalframe.verbs.floor_inputs import Asked, Question, ask, calibration_of, folders_of
 from evalframe.verbs.floor_timelines import timelines
-from evalframe.verbs.naming import named
+from evalframe.verbs.naming import listed, named
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Scored, score
@@ -138,10 +138,10 @@ def evaluate(
     target_root: Path | str,
     *,
     runs: Mapping[str, Path | str],
-    sessions: Sequence[str],
+    sessions: Sequence[str] | str,
     calibration_runs: Mapping[str, Path | str] | None = None,
-    calibration_sessions: Sequence[str] = (),
-    matched_recalls: Sequence[str] = DEFAULT_RECALLS,
+    calibration_sessions: Sequence[str] | str = (),
+    matched_recalls: Sequence[str] | str = DEFAULT_RECALLS,
     midturn_pause_max_seconds: str | None = None,
     row_seconds: str | None = None,
     decision_timing: str = PRE,
@@ -186,13 +186,18 @@ def evaluate(
         {name: Path(path) for name, path in (calibration_runs or {}).items()},
     )
     calibration = calibration_of(
-        sessions, calibration_sessions, cross_fit, allow_in_sample_test_thresholds, calibration_runs or (), chosen
+        listed(sessions),
+        listed(calibration_sessions),
+        cross_fit,
+        allow_in_sample_test_thresholds,
+        calibration_runs or (),
+        chosen,
     )
     question = Question(
         protocol,
         Path(target_root),
         calibration,
-        read_recalls(matched_recalls),
+        read_recalls(listed(matched_recalls)),
         segments,
         addressee,
         {**(tags or {}), **({"calibration_provenance": calibration_provenance} if calibration_provenance else {})},

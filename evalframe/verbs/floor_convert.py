@@ -22,6 +22,7 @@ from evalframe.sources.floor_sessions import files_of, session_files
 from evalframe.sources.floor_targets import read_targets
 from evalframe.sources.floor_turns import Speech, merged, most_speech, read_easycom, read_rttm
 from evalframe.verbs import drawing
+from evalframe.verbs.naming import listed
 from evalframe.verbs.outputs import write_bytes, write_text
 from evalframe.verbs.results import Rows
 
@@ -40,7 +41,7 @@ def convert_miniroada(
     target_root: Path | str,
     output_dir: Path | str,
     *,
-    sessions: Sequence[str],
+    sessions: Sequence[str] | str,
     force: bool = False,
 ) -> Written:
     """Write `pred/<session>.npy` and `valid/<session>.npy` for raw MiniROADA arrays `<session>.npy` [T-10, 10, 3].
@@ -48,7 +49,7 @@ def convert_miniroada(
     Every session is read and checked before anything is written. Raises as `read_miniroada` and `read_targets` do.
     """
     raw, out = Path(prediction_root), Path(output_dir)
-    targets = read_targets(Path(target_root), sessions)
+    targets = read_targets(Path(target_root), listed(sessions))
     files = files_of(targets.sessions, session_files(raw), raw)
     aligned = {name: read_miniroada(path, targets.sessions[name].n_rows, name) for name, path in files.items()}
     rows = []
@@ -62,7 +63,7 @@ def convert_miniroada(
 
 
 def rasterize(
-    turns: Sequence[Path | str],
+    turns: Sequence[Path | str] | Path | str,
     *,
     wearer: str,
     output_dir: Path | str,
@@ -84,7 +85,7 @@ def rasterize(
         )
     settings = PRE_BOUNDARY.settings({"row_seconds": row_seconds})
     row_us = microseconds(settings["row_seconds"], "--row-seconds")
-    speeches, mapped = _read([Path(path) for path in turns])
+    speeches, mapped = _read([Path(path) for path in listed(turns)])
     rasters = [_raster(one, wearer, row_us, rule) for one in speeches]
     out = Path(output_dir)
     for raster in rasters:

@@ -21,7 +21,7 @@ from evalframe.verbs.import_detecting import INSPECT, LM_EVAL, Found, found
 from evalframe.verbs.import_lm_eval import import_lm_eval, normalisation_of
 from evalframe.verbs.import_published import check_published, seal_published
 from evalframe.verbs.kev import DEFAULT_POLICY
-from evalframe.verbs.naming import named
+from evalframe.verbs.naming import listed, named
 from evalframe.verbs.results import Rows
 
 INVALIDATED = "invalidated by the owner of the log"
@@ -60,7 +60,7 @@ class Imported(Rows):
 
 
 def import_files(
-    files: Sequence[Path | str],
+    files: Sequence[Path | str] | Path | str,
     *,
     store: Store | Path | str,
     format: str | None = None,
@@ -82,7 +82,7 @@ def import_files(
     Raises InputError or UsageError (exit 2), ContractError or StoreConflict (exit 4).
     """
     named(run_id, "", tags)
-    told = found([Path(path) for path in files], format)
+    told = found([Path(path) for path in listed(files)], format)
     kind = told[0].format
     chosen = {"normalisation": normalisation, "filter": filter, "metric": metric, "scorer": scorer}
     _refuse_options(kind, {name for name, value in chosen.items() if value is not None})

@@ -1,10 +1,19 @@
-"""The names that a caller gives a run. They go into tables, paths and JSON, so what is no text is refused first."""
+"""What a caller names: runs and tags, which go into tables, paths and JSON, and lists of one or more things."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
 
 from evalframe.store import layout
+
+Thing = TypeVar("Thing", str, int, float, Path | str)
+
+
+def listed(given: Thing | Iterable[Thing]) -> tuple[Thing, ...]:
+    """What was given as a list; one text, path or number is a list of one, and no text is taken for its letters."""
+    return (given,) if isinstance(given, str | Path | int | float) else tuple(given)
 
 
 def named(run_id: str | None, default: str, tags: Mapping[str, str] | None = None) -> str:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from evalframe.errors import UsageError
 from evalframe.store import Store as Folder
 from evalframe.verbs import drawing
+from evalframe.verbs.naming import listed
 from evalframe.verbs.outputs import write_bytes
 from evalframe.verbs.results import Rows
 
@@ -81,14 +82,14 @@ class Store:
 
         return differing(self.folder, a, b)
 
-    def sql(self, query: str, *, runs: Sequence[str] | None = None) -> Answer:
+    def sql(self, query: str, *, runs: Sequence[str] | str | None = None) -> Answer:
         """The answer to one SELECT. Contract tables and all relations of sql/ are views; everything else is refused.
 
         runs: look at these alone. A relation is computed from the predictions of all runs that are looked at.
         """
         from evalframe.verbs.sql import ask
 
-        return Answer(ask(self.folder, query, runs=runs))
+        return Answer(ask(self.folder, query, runs=None if runs is None else listed(runs)))
 
     def compare(
         self, baseline: str, candidates: Sequence[str] | str, *, save: bool = False, **options: Any
@@ -99,8 +100,7 @@ class Store:
         """
         from evalframe.verbs.compare import compare
 
-        named = [candidates] if isinstance(candidates, str) else candidates
-        found = compare(self.folder, baseline, named, **options)
+        found = compare(self.folder, baseline, candidates, **options)
         if save:
             (identity,) = set(found.table["comparison_id"].to_pylist())
             self.folder.write_record(
@@ -126,7 +126,7 @@ class Store:
 
         return export(self.folder, to, **options)
 
-    def import_files(self, files: Sequence[Path | str], **options: Any) -> Imported:
+    def import_files(self, files: Sequence[Path | str] | Path | str, **options: Any) -> Imported:
         """Import files of other tools; the options are those of `evalframe.verbs.import_files.import_files`."""
         from evalframe.verbs.import_files import import_files
 
@@ -138,7 +138,7 @@ class Store:
 
         return report(self.folder, output, **options)
 
-    def rescore(self, runs: Sequence[str] | None = None) -> Rows:
+    def rescore(self, runs: Sequence[str] | str | None = None) -> Rows:
         """Score stored runs again under the installed definitions; results under older ones stay."""
         from evalframe.verbs.rescore import rescore
 

@@ -17,6 +17,7 @@ from evalframe.publish.star import Star, star
 from evalframe.relations import catalogue
 from evalframe.underway import counted
 from evalframe.verbs.comparisons import REPLICATES, comparisons
+from evalframe.verbs.naming import listed
 from evalframe.verbs.outputs import write_text
 from evalframe.verbs.report_material import Material
 from evalframe.verbs.report_sections import sections
@@ -75,7 +76,7 @@ def report(
     output: Path | None = None,
     *,
     baseline: str | None = None,
-    candidates: Sequence[str] = (),
+    candidates: Sequence[str] | str = (),
     protocol: str | None = None,
     replicates: int = REPLICATES,
     png: Path | None = None,
@@ -86,7 +87,7 @@ def report(
     protocol: only this one (name or name/version). replicates: draws of bootstrap and permutation. png: a folder for
     the charts as pictures. Raises ExtraMissing without the extra `report`, UnknownName for a run that is not there.
     """
-    compared = comparisons(store, baseline, candidates, protocol=protocol, replicates=replicates)
+    compared = comparisons(store, baseline, listed(candidates), protocol=protocol, replicates=replicates)
     whole = star(store, catalogue(), [one.table for one in compared.comparisons])
     named = None if baseline is None else frozenset(run for one in compared.comparisons for run in one.runs)
     material = Material(store, whole, compared, protocol, named)

@@ -11,6 +11,7 @@ from evalframe.protocols import protocol as protocol_of
 from evalframe.store import Store
 from evalframe.store.refusals import command
 from evalframe.underway import counted
+from evalframe.verbs.naming import listed
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Run, score
 
@@ -24,13 +25,13 @@ _SCHEMA = pa.schema(
 )
 
 
-def rescore(store: Store, runs: Sequence[str] | None = None) -> Rows:
+def rescore(store: Store, runs: Sequence[str] | str | None = None) -> Rows:
     """One row per run and protocol it was scored under: the fingerprint now, and `written` or `unchanged`.
 
     The parameters are those of the run's newest result of that protocol. Raises UnknownName for an unknown run.
     """
     known = store.run_ids()
-    chosen = list(known if runs is None else runs)
+    chosen = list(known if runs is None else listed(runs))
     if missing := [run for run in chosen if run not in known]:
         raise UnknownName(
             f"there is no run {missing[0]!r} in the store",

@@ -23,7 +23,7 @@ from evalframe.sources.progress_dataset import Selection, select
 from evalframe.sources.progress_registry import Split, read_registry
 from evalframe.store import Store
 from evalframe.underway import counted
-from evalframe.verbs.naming import named
+from evalframe.verbs.naming import listed, named
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 from evalframe.verbs.robometer_import import seal_step
@@ -83,7 +83,7 @@ def evaluate(
     checkpoint_root: Path | str,
     base_model: Path | str,
     output: Path | str,
-    steps: Sequence[int],
+    steps: Sequence[int] | int,
     setting: str,
     worker: str = "worker",
     take_over: bool = False,
@@ -111,7 +111,7 @@ def evaluate(
     """
     worker_name(worker)
     name = named(run_id, f"robometer-{split}-{setting}", tags)
-    wanted = _checked_steps(steps)
+    wanted = _checked_steps(listed(steps))
     if batch_size < 1:
         raise _refused("--batch-size", "at least 1", str(batch_size))
     factory = load_factory(predictor) if isinstance(predictor, str) else predictor

@@ -27,6 +27,7 @@ from evalframe.sources.classification import SavedPredictions
 from evalframe.sources.fields import file_sha256
 from evalframe.store import Store
 from evalframe.verbs import drawing
+from evalframe.verbs.naming import listed
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.rescore import stored_run
 from evalframe.verbs.results import Rows
@@ -130,7 +131,7 @@ def gate(
     frozen: Path | str,
     *,
     output: Path | None = None,
-    full_inference: Sequence[str] = (),
+    full_inference: Sequence[str] | str = (),
     require: Mapping[str, str] | None = None,
     module: str | None = None,
     trust_pickle: bool = False,
@@ -153,6 +154,7 @@ def gate(
     with one model is a finding, not an error. Torch is loaded only if the inventory names a checkpoint.
     """
     inventory, frozen = Path(inventory), Path(frozen)
+    full_inference = listed(full_inference)
     tolerance = FROZEN_TOLERANCE.canonical(tolerance)
     required = _required(require or {})
     relations, wisp = catalogue(), protocol(PROTOCOL)
