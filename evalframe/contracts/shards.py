@@ -118,9 +118,15 @@ class Spool:
         """The rows in ascending order of columns `by`, text by its UTF-8 bytes, nulls last."""
         if isinstance(rows, Shards):
             assert self._sort is not None, "files are only written where they can be sorted"
-            yield from self._sort(rows, by)
+            for batch in self._sort(rows, by):
+                yield batch.cast(rows.schema)
         else:
             yield from rows.sort_by([(name, "ascending") for name in by]).to_batches(ROWS)
+
+    def discard(self, rows: Rows) -> None:
+        """Give back the place of rows that were taken and are not read again."""
+        for path in rows.paths if isinstance(rows, Shards) else ():
+            path.unlink()
 
     def digest(self, items: Rows) -> str:
         """`data_digest` of rows with the columns ITEM_COLUMNS."""
