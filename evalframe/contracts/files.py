@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,27 @@ def read_table(contract: Contract, path: Path) -> pa.Table:
         for field in table.schema:
             _decode(field)
     return table
+
+
+@contextmanager
+def open_table(path: Path, rows: int) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    """The columns of a file as they are written, and its rows a part at a time: Parquet, CSV or Arrow.
+
+    rows: at most so many in a part. What `read_table` refuses is refused, when it is met.
+    """
+    with ExitStack() as stack:
+        with _told(path):
+            schema, parts = stack.enter_context(_OPENERS[path.suffix.lower()](path, rows))
+            for field in schema:
+                _decode(field)
+        yield schema, _each_told(path, parts)
+
+
+def _each_told(path: Path, parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    with _told(path):
+        for part in parts:
+            part.validate(full=True)
+            yield part
 
 
 def _decode(field: pa.Field) -> None:
@@ -84,6 +105,32 @@ def _arrow(contract: Contract, path: Path) -> pa.Table:
             return _sound(opened.read_all())
 
 
+@contextmanager
+def _parquet_parts(path: Path, rows: int) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        yield file.schema_arrow, file.iter_batches(rows)
+
+
+@contextmanager
+def _arrow_parts(path: Path, rows: int) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    with pa.OSFile(str(path)) as file:
+        of_file_format = file.read(6) == b"ARROW1"
+        file.seek(0)
+        with pa.ipc.open_file(file) if of_file_format else pa.ipc.open_stream(file) as opened:
+            batches = map(opened.get_batch, range(opened.num_record_batches)) if of_file_format else opened
+            yield opened.schema, (batch.slice(at, rows) for batch in batches for at in range(0, len(batch) or 1, rows))
+
+
+@contextmanager
+def _csv_parts(path: Path, rows: int) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    import pyarrow.csv as pa_csv
+
+    with pa_csv.open_csv(path, **_csv_options(path)) as cells:
+        yield cells.schema, (batch.slice(at, rows) for batch in cells for at in range(0, len(batch) or 1, rows))
+
+
 def _sound(table: pa.Table) -> pa.Table:
     """Refuse offsets that point outside and text that is no UTF-8: unchecked they break whoever reads the values."""
     table.validate(full=True)
@@ -93,20 +140,26 @@ def _sound(table: pa.Table) -> pa.Table:
 def _csv(contract: Contract, path: Path) -> pa.Table:
     import pyarrow.csv as pa_csv
 
+    cells = pa_csv.read_csv(path, **_csv_options(path))
+    return _assembled(contract, cells.column_names, cells.columns, from_text)
+
+
+def _csv_options(path: Path) -> dict[str, Any]:
+    """How a CSV file is read, once its header and its quotes are looked at."""
+    import pyarrow.csv as pa_csv
+
     names = _header(path)
     _check_quotes(path)
-    cells = pa_csv.read_csv(
-        path,
-        read_options=pa_csv.ReadOptions(block_size=_BLOCK),
-        parse_options=pa_csv.ParseOptions(newlines_in_values=True),
-        convert_options=pa_csv.ConvertOptions(
+    return {
+        "read_options": pa_csv.ReadOptions(block_size=_BLOCK),
+        "parse_options": pa_csv.ParseOptions(newlines_in_values=True),
+        "convert_options": pa_csv.ConvertOptions(
             column_types={name: pa.large_string() for name in names},
             strings_can_be_null=True,
             null_values=[""],
             quoted_strings_can_be_null=False,
         ),
-    )
-    return _assembled(contract, cells.column_names, cells.columns, from_text)
+    }
 
 
 def _header(path: Path) -> list[str]:
@@ -180,4 +233,11 @@ _READERS: dict[str, Callable[[Contract, Path], pa.Table]] = {
     ".arrows": _arrow,
     ".feather": _arrow,
     ".ipc": _arrow,
+}
+
+_OPENERS: dict[str, Callable[[Path, int], Any]] = {
+    ".parquet": _parquet_parts,
+    ".csv": _csv_parts,
+    ".arrow": _arrow_parts,
+    ".feather": _arrow_parts,
 }

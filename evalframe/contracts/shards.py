@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from evalframe.identity import BLOCK, ITEM_COLUMNS, data_digest, digest_of_blocks
+from evalframe.identity import BLOCK, ITEM_COLUMNS, digest_of_blocks
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -67,6 +68,9 @@ class Shards:
 
 Rows: TypeAlias = "pa.Table | Shards"
 """A table in memory or in files: `len`, `column_names` and `schema` are those of both."""
+
+ITEMS = pa.schema({name: pa.large_string() for name in ITEM_COLUMNS})
+"""Columns of the rows that name an evaluation set."""
 
 Sort: TypeAlias = "Callable[[Shards, Sequence[str]], Iterable[pa.RecordBatch]]"
 """Gives rows in ascending order of columns, text by its UTF-8 bytes, nulls last; however many there are."""
@@ -128,11 +132,10 @@ class Spool:
         for path in rows.paths if isinstance(rows, Shards) else ():
             path.unlink()
 
-    def digest(self, items: Rows) -> str:
-        """`data_digest` of rows with the columns ITEM_COLUMNS."""
-        if isinstance(items, Shards):
-            return digest_of_blocks(blocks(self.ordered(items, ITEM_COLUMNS), BLOCK))
-        return data_digest(items)
+    def digest(self, items: Rows) -> tuple[str, bool]:
+        """`data_digest` of rows with the columns ITEM_COLUMNS, and whether an item id comes twice."""
+        repeats = Repeats(ITEM_COLUMNS[0])
+        return digest_of_blocks(blocks(repeats.noticed(self.ordered(items, ITEM_COLUMNS)), BLOCK)), repeats.any
 
     def _write(self, name: str) -> None:
         assert self._folder is not None
@@ -185,6 +188,30 @@ def blocks(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
             waiting, n = table.slice(whole).to_batches(), n - whole
     if n:
         yield pa.Table.from_batches(waiting)
+
+
+class Repeats:
+    """Whether a value of a column comes twice in rows that are sorted by it; `any` is known when all were read."""
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+        self.any = False
+
+    def noticed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches, unchanged."""
+        last: pa.Array = None
+        for batch in batches:
+            values = batch.column(self._column)
+            if last is not None:
+                values = pa.concat_arrays([last, values])
+            self.any = self.any or bool(pc.any(pc.equal(values[1:], values[:-1])).as_py())
+            last = values[-1:] if len(values) else last
+            yield batch
+
+
+def batches_of(rows: Rows, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Columns of a table, a batch at a time."""
+    yield from rows.batches(columns) if isinstance(rows, Shards) else rows.select(list(columns)).to_batches(ROWS)
 
 
 def in_memory(tables: Mapping[str, Rows]) -> dict[str, pa.Table]:

@@ -37,7 +37,7 @@ class Engine(Protocol):
     """
 
     def bind(self, name: str, source: Source, contract: Contract | None = None) -> None:
-        """Make `source` readable as `name`: an Arrow table, a stream that is read once, or Parquet files of a contract."""
+        """Make `source` readable as `name`: an Arrow table, a stream for one reading, or a contract's Parquet files."""
 
     def unbind(self, *names: str) -> None:
         """Forget what was bound under these names."""

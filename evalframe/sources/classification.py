@@ -7,7 +7,7 @@ classes. Integers are class indices and text is labels; CSV is text throughout. 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalframe.contracts import conform, contract
+from evalframe.contracts.shards import ITEMS, Rows, Spool, batches_of
 from evalframe.errors import ContractError, DuplicateItem, LabelRefused, UsageError
-from evalframe.identity import data_digest
-from evalframe.sources.fields import Fields, file_sha256, read_fields
+from evalframe.sources.fields import Fields, file_sha256, open_fields
 from evalframe.sources.npz import Limits
 from evalframe.sources.values import ids, is_text, shown, times, truths
 from evalframe.sources.vocabulary import Vocabulary
@@ -42,7 +42,7 @@ class SavedPredictions:
     run_id: str
     dataset_id: str
     classes: tuple[str, ...]
-    tables: Mapping[str, pa.Table]
+    tables: Mapping[str, Rows]
     data_sha256: str
     inputs: Mapping[str, Any]
 
@@ -54,42 +54,50 @@ def read_predictions(
     classes: Path | None = None,
     keys: Mapping[str, str] | None = None,
     limits: Limits | None = None,
+    spool: Spool | None = None,
 ) -> SavedPredictions:
     """The predictions saved in an .npz, .parquet, .arrow or .csv file.
 
     classes: a JSON list of all class names in order, needed unless an NPZ holds them. keys: what the file calls a
-    column, where that is not our name for it. limits: what an NPZ may ask for.
+    column, where that is not our name for it. limits: what an NPZ may ask for. spool: where rows go that
+    do not fit into memory; default memory.
     Raises InputError or UsageError (exit 2: unreadable or unsafe, a column is missing, no vocabulary), or ContractError
     naming the row (exit 4: a label outside the vocabulary, a repeated class or sample id, a missing participant, a time
     that is no finite number, columns of unequal lengths or of a type that cannot be meant).
     """
-    path = Path(path)
+    path, spool = Path(path), spool or Spool()
     named = ("classes",) if path.suffix.lower() == ".npz" else ()
-    fields = read_fields(path, (*PREDICTION_FIELDS, *named), ("y_true", "y_pred", "participant"), keys, limits)
-    vocabulary = vocabulary_of(fields, classes)
-    fields.rows(*PREDICTION_FIELDS)
-    _refuse_mixed(fields)
-
-    failed = fields.columns.get("failed")
-    unused = None if failed is None else truths(failed, fields.written["failed"], fields.where)
-    labels = label_table(run_id, vocabulary, fields, "y_true")
-    predicted = vocabulary.indices(fields.columns["y_pred"], fields.written["y_pred"], fields.where, unused)
+    needed = ("y_true", "y_pred", "participant")
+    with open_fields(path, (*PREDICTION_FIELDS, *named), needed, keys, limits) as opened:
+        vocabulary = vocabulary_of(opened.whole(*named), classes)
+        windows = Windows(run_id, vocabulary, "y_true", spool)
+        for part in opened.parts(*PREDICTION_FIELDS):
+            _refuse_mixed(part)
+            windows.add(part)
+            spool.add("class_predictions", prediction_table(run_id, _predicted(part, vocabulary), part.start))
+    labels = windows.labels()
     return SavedPredictions(
         run_id=run_id,
-        dataset_id=dataset_id(vocabulary, labels),
+        dataset_id=windows.dataset_id(labels),
         classes=vocabulary.names,
         tables={
             "class_vocabulary": vocabulary_table(run_id, vocabulary),
             "class_labels": labels,
-            "class_predictions": prediction_table(run_id, predicted),
+            "class_predictions": spool.take("class_predictions", contract("class_predictions").arrow_schema()),
         },
-        data_sha256=fields.sha256,
+        data_sha256=opened.sha256,
         inputs={
-            "predictions_sha256": fields.sha256,
+            "predictions_sha256": opened.sha256,
             "classes_sha256": None if classes is None else file_sha256(Path(classes)),
             "keys": dict(sorted((keys or {}).items())),
         },
     )
+
+
+def _predicted(part: Fields, vocabulary: Vocabulary) -> pa.Array:
+    failed = part.columns.get("failed")
+    unused = None if failed is None else truths(failed, part.written["failed"], part.where, part.start)
+    return vocabulary.indices(part.columns["y_pred"], part.written["y_pred"], part.where, unused, part.start)
 
 
 def vocabulary_of(fields: Fields, classes: Path | None) -> Vocabulary:
@@ -117,35 +125,109 @@ def vocabulary_of(fields: Fields, classes: Path | None) -> Vocabulary:
     return found[0]
 
 
-def label_table(run_id: str, vocabulary: Vocabulary, fields: Fields, target: str) -> pa.Table:
-    """`class_labels` from the column `target` and those of WINDOW_FIELDS."""
-    name, where = fields.written[target], fields.where
-    indices = vocabulary.indices(fields.columns[target], name, where)
-    if indices.null_count:
-        row = pc.index(indices.is_null(), True).as_py()
-        raise ContractError(
-            f"{name} is missing in a row",
-            expected="a true class for every window",
-            found=f"nothing in row {row} (from 0)",
-            where=where,
-            hint=f"fill in {name}, or leave the window out",
+class Windows:
+    """`class_labels` of one file, as its parts come: the column `target` and those of WINDOW_FIELDS."""
+
+    def __init__(self, run_id: str, vocabulary: Vocabulary, target: str, spool: Spool) -> None:
+        self._run_id, self._vocabulary, self._target, self._spool = run_id, vocabulary, target, spool
+        self._samples, self._times = _AllOrNone("sample_id", ids), _AllOrNone("time", times)
+        self._written: Mapping[str, str] = {}
+        self._where = ""
+
+    def add(self, part: Fields) -> None:
+        """Take the next rows. Raises ContractError where a label, a participant or a given sample id is missing."""
+        name, where, start = part.written[self._target], part.where, part.start
+        self._written, self._where = part.written, where
+        indices = self._vocabulary.indices(part.columns[self._target], name, where, start=start)
+        if indices.null_count:
+            row = start + pc.index(indices.is_null(), True).as_py()
+            raise ContractError(
+                f"{name} is missing in a row",
+                expected="a true class for every window",
+                found=f"nothing in row {row} (from 0)",
+                where=where,
+                hint=f"fill in {name}, or leave the window out",
+            )
+        n = len(indices)
+        columns = {
+            "run_id": _repeated(self._run_id, n),
+            "item_index": pa.array(np.arange(start, start + n)),
+            "sample_id": self._samples.values(part, n, pa.large_string()),
+            "participant": ids(part.columns["participant"], part.written["participant"], where, start),
+            "time": self._times.values(part, n, pa.float64()),
+            "class_index": indices,
+        }
+        self._spool.add("class_labels", conform(contract("class_labels"), pa.table(columns)))
+
+    def labels(self) -> Rows:
+        """The table of all rows."""
+        return self._spool.take("class_labels", contract("class_labels").arrow_schema())
+
+    def dataset_id(self, labels: Rows) -> str:
+        """16 hex that name the labelled windows in whatever order: the sample id or participant of each, and its label.
+
+        Raises DuplicateItem where two windows have one sample id.
+        """
+        name = "sample_id" if self._samples.given else "participant"
+        names = pa.array(self._vocabulary.names, pa.large_string())
+        for batch in batches_of(labels, [name, "class_index"]):
+            nothing = pa.nulls(len(batch), pa.large_string())
+            label = names.take(batch["class_index"])
+            items = {"item_id": batch[name], "label": label, "cluster_id": nothing, "stratum": nothing}
+            self._spool.add("items", pa.table(items))
+        digest, repeats = self._spool.digest(self._spool.take("items", ITEMS))
+        if repeats and self._samples.given:
+            self._refuse_repeated(labels)
+        return digest[:16]
+
+    def _refuse_repeated(self, labels: Rows) -> None:
+        """Name the first row whose sample id stands in a row before it."""
+        found: list[tuple[int, int, str]] = []
+        name, first = None, 0
+        for batch in self._spool.ordered(labels, ["sample_id", "item_index"]):
+            for sample, row in zip(batch["sample_id"].to_pylist(), batch["item_index"].to_pylist(), strict=True):
+                if sample == name:
+                    found = [min([*found, (row, first, sample)])]
+                else:
+                    name, first = sample, row
+        ((again, before, name),) = found
+        raise DuplicateItem(
+            f"{self._written['sample_id']} names two windows",
+            expected="an id of its own for every window",
+            found=f"{name!r} in rows {before} and {again} (from 0)",
+            where=self._where,
+            hint="correct the ids; which of the rows is meant cannot be told",
         )
+
+
+class _AllOrNone:
+    """A column that every row of a file has, or none."""
+
+    def __init__(self, name: str, read: Callable[[pa.Array, str, str, int], pa.Array]) -> None:
+        self._name, self._read = name, read
+        self.given: bool | None = None
+
+    def values(self, part: Fields, n: int, kind: pa.DataType) -> pa.Array:
+        """The column of a part, read; null where the file has none. Raises ContractError where only some rows have."""
+        column = part.columns.get(self._name)
+        if column is None or not n or (column.null_count == n and not self.given):
+            self.given = False if n else self.given
+            return pa.nulls(n, kind)
+        name = part.written[self._name]
+        if self.given is False:  # what came before had none
+            self._read(pa.nulls(1, column.type), name, part.where, 0)
+        self.given = True
+        return self._read(column, name, part.where, part.start)
+
+
+def prediction_table(run_id: str, indices: pa.Array, start: int = 0) -> pa.Table:
+    """`class_predictions` from one int16 class index per window, null where the model failed; of items from `start`."""
     n = len(indices)
     columns = {
         "run_id": _repeated(run_id, n),
-        "item_index": pa.array(np.arange(n)),
-        "sample_id": _sample_ids(fields, n),
-        "participant": ids(fields.columns["participant"], fields.written["participant"], where),
-        "time": _times(fields, n),
+        "item_index": pa.array(np.arange(start, start + n)),
         "class_index": indices,
     }
-    return conform(contract("class_labels"), pa.table(columns))
-
-
-def prediction_table(run_id: str, indices: pa.Array) -> pa.Table:
-    """`class_predictions` from one int16 class index per window, null where the model failed."""
-    n = len(indices)
-    columns = {"run_id": _repeated(run_id, n), "item_index": pa.array(np.arange(n)), "class_index": indices}
     return conform(contract("class_predictions"), pa.table(columns))
 
 
@@ -158,43 +240,6 @@ def vocabulary_table(run_id: str, vocabulary: Vocabulary) -> pa.Table:
         "class": pa.array(vocabulary.names, pa.large_string()),
     }
     return conform(contract("class_vocabulary"), pa.table(columns))
-
-
-def dataset_id(vocabulary: Vocabulary, labels: pa.Table) -> str:
-    """16 hex that name the labelled windows in whatever order: the sample id or participant of each, and its label."""
-    named = labels["sample_id"] if labels["sample_id"].null_count == 0 else labels["participant"]
-    names = pa.array(vocabulary.names, pa.large_string())
-    nothing = pa.nulls(len(labels), pa.large_string())
-    label = names.take(labels["class_index"].combine_chunks())
-    return data_digest(pa.table({"item_id": named, "label": label, "cluster_id": nothing, "stratum": nothing}))[:16]
-
-
-def _sample_ids(fields: Fields, n: int) -> pa.Array:
-    column = fields.columns.get("sample_id")
-    if column is None or (n and column.null_count == n):
-        return pa.nulls(n, pa.large_string())
-    names = ids(column, fields.written["sample_id"], fields.where)
-    coded = names.dictionary_encode()
-    if len(coded.dictionary) < n:
-        codes = coded.indices.to_numpy(zero_copy_only=False)
-        _, firsts = np.unique(codes, return_index=True)
-        again = int(np.setdiff1d(np.arange(n), firsts)[0])
-        before = int(np.flatnonzero(codes == codes[again])[0])
-        raise DuplicateItem(
-            f"{fields.written['sample_id']} names two windows",
-            expected="an id of its own for every window",
-            found=f"{names[again].as_py()!r} in rows {before} and {again} (from 0)",
-            where=fields.where,
-            hint="correct the ids; which of the rows is meant cannot be told",
-        )
-    return names
-
-
-def _times(fields: Fields, n: int) -> pa.Array:
-    column = fields.columns.get("time")
-    if column is None or (n and column.null_count == n):
-        return pa.nulls(n, pa.float64())
-    return times(column, fields.written["time"], fields.where)
 
 
 def _refuse_mixed(fields: Fields) -> None:

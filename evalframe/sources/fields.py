@@ -7,8 +7,10 @@ caller to say.
 from __future__ import annotations
 
 import hashlib
+import math
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,22 +19,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evalframe.contracts import Contract, read_table
+from evalframe.contracts.files import open_table
+from evalframe.contracts.shards import ROWS
 from evalframe.errors import ContractError, FileFormatUnknown, FileUnreadable, MissingField, UnknownName, UsageError
 from evalframe.sources.npz import Limits, Npz
 
 TABLES = (".parquet", ".csv", ".arrow", ".feather")
 """Suffixes read as tables."""
 
-# No column is declared, so every column comes as it is written.
-_AS_WRITTEN = Contract("predictions", "", "", columns=(), key=(), references=())
-
 
 @dataclass(frozen=True)
 class Fields:
-    """One file's columns by our names, each one-dimensional; all that were asked for and found.
+    """One file's columns by our names, each one-dimensional, or a part of its rows; all that were asked for and found.
 
-    written: what the file calls each of them. present: all that the file holds. sha256: of the file's bytes.
+    written: what the file calls each of them. present: all that the file holds. sha256: of the file's bytes. start: the
+    row of the file that the columns begin at.
     """
 
     where: str
@@ -40,19 +41,87 @@ class Fields:
     written: Mapping[str, str]
     present: tuple[str, ...]
     sha256: str
+    start: int = 0
 
     def rows(self, *names: str) -> int:
         """The one length of the named columns. Raises ContractError where lengths differ."""
-        lengths = {name: len(self.columns[name]) for name in names if name in self.columns}
-        if len(set(lengths.values())) > 1:
-            raise ContractError(
-                "columns are of unequal lengths",
-                expected="one value per window in each",
-                found=", ".join(f"{self.written[name]} {n}" for name, n in lengths.items()),
-                where=self.where,
-                hint="write the columns again from one table of windows",
+        return one_length({name: len(self.columns[name]) for name in names if name in self.columns}, self)
+
+
+@dataclass(frozen=True)
+class OpenFields:
+    """A file whose columns are read a part at a time. The first four are those of `Fields`."""
+
+    where: str
+    written: Mapping[str, str]
+    present: tuple[str, ...]
+    sha256: str
+    _parts: Callable[[Sequence[str]], Iterator[Sequence[pa.Array]]]
+
+    def whole(self, *names: str) -> Fields:
+        """The columns of that name which the file has, whole. A table can be read once, an array again."""
+        chosen = [name for name in names if name in self.written]
+        read = list(zip(*self._parts(chosen), strict=True)) if chosen else []
+        columns = {name: pa.concat_arrays(arrays) for name, arrays in zip(chosen, read, strict=True)}
+        return Fields(self.where, columns, self.written, self.present, self.sha256)
+
+    def parts(self, *names: str) -> Iterator[Fields]:
+        """The columns of that name which the file has, some rows at a time; at least one part, if without rows.
+
+        Raises ContractError where they are of unequal lengths.
+        """
+        chosen, start = [name for name in names if name in self.written], 0
+        for columns in self._parts(chosen):
+            part = Fields(
+                self.where, dict(zip(chosen, columns, strict=True)), self.written, self.present, self.sha256, start
             )
-        return next(iter(lengths.values()))
+            start += part.rows(*chosen)
+            yield part
+
+
+def one_length(lengths: Mapping[str, int], fields: Fields | OpenFields) -> int:
+    """The length that all columns have. Raises ContractError where lengths differ."""
+    if len(set(lengths.values())) > 1:
+        raise ContractError(
+            "columns are of unequal lengths",
+            expected="one value per window in each",
+            found=", ".join(f"{fields.written[name]} {n}" for name, n in lengths.items()),
+            where=fields.where,
+            hint="write the columns again from one table of windows",
+        )
+    return next(iter(lengths.values()))
+
+
+@contextmanager
+def open_fields(
+    path: Path,
+    names: Sequence[str],
+    required: Sequence[str],
+    keys: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    rows: int = ROWS,
+) -> Iterator[OpenFields]:
+    """The columns `names` of the file, those of `required` surely, to be read `rows` at a time.
+
+    keys: what the file calls a column, where that is not our name for it. Raises InputError (unreadable, unsafe, a
+    column is missing), UsageError (a key for no known name) or ContractError (an array that is no column), here or when
+    what is wrong is met.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        opened = _npz(path, names, required, keys or {}, limits, rows)
+    elif suffix in TABLES:
+        opened = _table(path, names, required, keys or {}, rows)
+    else:
+        raise FileFormatUnknown(
+            f"{path.name} is of no known format",
+            expected=", ".join((".npz", *TABLES)),
+            found=path.suffix or "no suffix",
+            where=str(path),
+            hint=f"mv {shlex.quote(str(path))} {shlex.quote(str(path.with_suffix('.npz')))}  # if that is what it is",
+        )
+    with opened as fields:
+        yield fields
 
 
 def read_fields(
@@ -62,23 +131,9 @@ def read_fields(
     keys: Mapping[str, str] | None = None,
     limits: Limits | None = None,
 ) -> Fields:
-    """The columns `names` of the file, those of `required` surely.
-
-    keys: what the file calls a column, where that is not our name for it. Raises InputError (unreadable, unsafe, a
-    column is missing), UsageError (a key for no known name) or ContractError (an array that is no column).
-    """
-    suffix = path.suffix.lower()
-    if suffix == ".npz":
-        return _npz(path, names, required, keys or {}, limits)
-    if suffix in TABLES:
-        return _table(path, names, required, keys or {})
-    raise FileFormatUnknown(
-        f"{path.name} is of no known format",
-        expected=", ".join((".npz", *TABLES)),
-        found=path.suffix or "no suffix",
-        where=str(path),
-        hint=f"mv {shlex.quote(str(path))} {shlex.quote(str(path.with_suffix('.npz')))}  # if that is what it is",
-    )
+    """What `open_fields` opens, read whole. Raises as it does."""
+    with open_fields(path, names, required, keys, limits) as opened:
+        return opened.whole(*names)
 
 
 def written_names(
@@ -137,9 +192,10 @@ def unreadable(path: Path, error: OSError) -> FileUnreadable:
     )
 
 
+@contextmanager
 def _npz(
-    path: Path, names: Sequence[str], required: Sequence[str], keys: Mapping[str, str], limits: Limits | None
-) -> Fields:
+    path: Path, names: Sequence[str], required: Sequence[str], keys: Mapping[str, str], limits: Limits | None, rows: int
+) -> Iterator[OpenFields]:
     where = str(path)
     try:
         file = path.open("rb")
@@ -149,46 +205,69 @@ def _npz(
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         with Npz(file, where, limits) as archive:
             written = written_names(archive.names, names, required, keys, where)
-            columns = {name: column_of(archive.read(key), key, where) for name, key in written.items()}
-    return Fields(where, columns, written, archive.names, digest)
+
+            def parts(chosen: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
+                shapes = {name: archive.header(written[name]).shape for name in chosen}
+                for name, shape in shapes.items():
+                    _refuse_shape(shape, written[name], where)
+                one_length({name: shape[0] for name, shape in shapes.items()}, opened)
+                read = [archive.parts(written[name], rows) for name in chosen]
+                for arrays in zip(*read, strict=True):
+                    yield [column_of(a, written[name], where) for name, a in zip(chosen, arrays, strict=True)]
+
+            opened = OpenFields(where, written, archive.names, digest, parts)
+            yield opened
 
 
-def _table(path: Path, names: Sequence[str], required: Sequence[str], keys: Mapping[str, str]) -> Fields:
+@contextmanager
+def _table(
+    path: Path, names: Sequence[str], required: Sequence[str], keys: Mapping[str, str], rows: int
+) -> Iterator[OpenFields]:
     digest = file_sha256(path)
-    table = read_table(_AS_WRITTEN, path)
-    written = written_names(table.column_names, names, required, keys, str(path))
-    for key in written.values():
-        if table.column_names.count(key) > 1:
-            raise ContractError(
-                f"two columns are named {key}",
-                expected="one",
-                found=", ".join(table.column_names),
-                where=str(path),
-                hint=f"rename one of the columns {key}",
-            )
-    columns = {name: pa.concat_arrays(_wide(table.column(key)).chunks) for name, key in written.items()}
-    return Fields(str(path), columns, written, tuple(table.column_names), digest)
+    with open_table(path, rows) as (schema, batches):
+        written = written_names(schema.names, names, required, keys, str(path))
+        for key in written.values():
+            if schema.names.count(key) > 1:
+                raise ContractError(
+                    f"two columns are named {key}",
+                    expected="one",
+                    found=", ".join(schema.names),
+                    where=str(path),
+                    hint=f"rename one of the columns {key}",
+                )
+
+        def parts(chosen: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
+            met = False
+            for batch in batches:
+                met = True
+                yield [_decoded(batch.column(written[name])) for name in chosen]
+            if not met:
+                yield [_decoded(pa.array([], schema.field(written[name]).type)) for name in chosen]
+
+        yield OpenFields(str(path), written, tuple(schema.names), digest, parts)
 
 
-def _wide(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Decoded, and text with 64-bit offsets: chunks may hold more than 2 GiB together."""
+def _decoded(column: pa.Array) -> pa.Array:
+    """Without a dictionary, and text with 64-bit offsets: the parts of a column may hold more than 2 GiB together."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_text = pa.types.is_string(kind) or pa.types.is_string_view(kind) or pa.types.is_large_string(kind)
-    wide = column.cast(pa.large_string() if is_text else kind)
-    # Arrow gives no chunk for no rows, and cannot tell a type from no chunks.
-    return wide if wide.num_chunks else pa.chunked_array([pa.array([], wide.type)])
+    return column.cast(pa.large_string() if is_text else kind)
+
+
+def _refuse_shape(shape: tuple[int, ...], key: str, where: str) -> None:
+    if len(shape) != 1:
+        raise ContractError(
+            f"array {key} is not one value per window",
+            expected="one dimension",
+            found=f"shape {shape}",
+            where=where,
+            hint=f"numpy.savez(..., {key}={key}.reshape(-1))" if math.prod(shape) in shape else f"--key NAME={key}",
+        )
 
 
 def column_of(array: NDArray[Any], key: str, where: str) -> pa.Array:
     """A one-dimensional NumPy array as an Arrow array; bytes are read as UTF-8 text. Raises ContractError."""
-    if array.ndim != 1:
-        raise ContractError(
-            f"array {key} is not one value per window",
-            expected="one dimension",
-            found=f"shape {array.shape}",
-            where=where,
-            hint=f"numpy.savez(..., {key}={key}.reshape(-1))" if array.size in array.shape else f"--key NAME={key}",
-        )
+    _refuse_shape(array.shape, key, where)
     try:
         if array.dtype.kind in "US":
             text = array.tolist() if array.dtype.kind == "U" else [cell.decode("utf-8") for cell in array.tolist()]

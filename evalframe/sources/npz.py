@@ -14,7 +14,7 @@ import shlex
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Any, Self
@@ -145,18 +145,44 @@ class Npz:
     def read(self, name: str) -> NDArray[Any]:
         """Array `name`, contiguous in C order and native byte order. Raises ArchiveRefused as `header` does."""
         header = self.header(name)
-        values = np.empty(header.size, np.uint8)
+        (values,) = self._values(name, header, max(header.size, 1))
+        try:
+            array: NDArray[Any] = np.ndarray(header.shape, header.dtype, values, order="F" if header.fortran else "C")
+        except BROKEN as error:  # more dimensions than there can be
+            raise self._damaged(name, error) from None
+        return np.array(array, dtype=header.dtype.newbyteorder("="), order="C", copy=None)
+
+    def parts(self, name: str, rows: int) -> Iterator[NDArray[Any]]:
+        """Array `name`, of one dimension, `rows` values at a time, in native byte order; at least one part.
+
+        Raises ArchiveRefused as `header` does; a wrong checksum is only told after the last part.
+        """
+        header = self.header(name)
+        if not header.dtype.itemsize:  # text without a character
+            yield self.read(name)
+            return
+        for values in self._values(name, header, rows * header.dtype.itemsize):
+            yield values.view(header.dtype).astype(header.dtype.newbyteorder("="), copy=False)
+
+    def _values(self, name: str, header: Header, size: int) -> Iterator[NDArray[np.uint8]]:
+        """The bytes of an array, `size` at a time."""
         try:
             with self._zip.open(self._members[name]) as member:
                 member.read(header.offset)
-                _fill(member, values.data)
-                member.read(1)  # the end: where zipfile compares the checksum
-            array: NDArray[Any] = np.ndarray(header.shape, header.dtype, values, order="F" if header.fortran else "C")
+                for start in range(0, max(header.size, 1), size):
+                    values = np.empty(min(size, header.size - start), np.uint8)
+                    _fill(member, values.data)
+                    if start + size >= header.size:
+                        member.read(1)  # the end: where zipfile compares the checksum
+                    if header.dtype.kind == "b" and values.size and values.max() > 1:
+                        found = f"a byte of {values.max()}"
+                        raise self._refuse(f"array {name} is damaged", "booleans of 0 and 1", found)
+                    yield values
         except BROKEN as error:
-            raise self._refuse(f"array {name} is damaged", "a complete member", told_by(error)) from None
-        if header.dtype.kind == "b" and values.size and values.max() > 1:
-            raise self._refuse(f"array {name} is damaged", "booleans of 0 and 1", f"a byte of {values.max()}")
-        return np.array(array, dtype=header.dtype.newbyteorder("="), order="C", copy=None)
+            raise self._damaged(name, error) from None
+
+    def _damaged(self, name: str, error: BaseException) -> ArchiveRefused:
+        return self._refuse(f"array {name} is damaged", "a complete member", told_by(error))
 
     def _check(self, name: str, info: zipfile.ZipInfo, header: Header) -> None:
         if not PLAIN.fullmatch(header.descr):

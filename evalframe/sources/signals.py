@@ -12,14 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from evalframe.contracts.shards import Spool
 from evalframe.errors import ContractError, LabelRefused
-from evalframe.sources.classification import (
-    WINDOW_FIELDS,
-    dataset_id,
-    label_table,
-    vocabulary_of,
-    vocabulary_table,
-)
+from evalframe.sources.classification import WINDOW_FIELDS, Windows, vocabulary_of, vocabulary_table
 from evalframe.sources.fields import Fields, column_of, unreadable, written_names
 from evalframe.sources.npz import Limits, Npz
 from evalframe.sources.vocabulary import Vocabulary
@@ -106,10 +101,12 @@ def read_windows(
         )
     _refuse_not_finite(signals, written["X"], where)
     vocabulary = _vocabulary(fields, classes)
-    labels = label_table(run_id, vocabulary, fields, "y")
+    windows = Windows(run_id, vocabulary, "y", Spool())
+    windows.add(fields)
+    labels = windows.labels()
     return LabelledWindows(
         run_id=run_id,
-        dataset_id=dataset_id(vocabulary, labels),
+        dataset_id=windows.dataset_id(labels),
         classes=vocabulary.names,
         signals=signals,
         tables={"class_vocabulary": vocabulary_table(run_id, vocabulary), "class_labels": labels},

@@ -1,7 +1,7 @@
 """Columns as they come -> what a table may hold: text in one normal form, finite times, plain truth values.
 
 Each function takes one Arrow column, the name it has for the user and the place it stands in, and raises ContractError
-naming the first row (from 0) that cannot be meant.
+naming the first row (from 0) that cannot be meant. start: the row of the file that the column begins at.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def shown(value: Any, limit: int = 80) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def ids(column: pa.Array, name: str, where: str) -> pa.Array:
+def ids(column: pa.Array, name: str, where: str, start: int = 0) -> pa.Array:
     """Names of people or things as text: text normalised, integers as their decimal digits, none missing or empty."""
     if not (is_text(column.type) or pa.types.is_integer(column.type)):
         raise ContractError(
@@ -53,16 +53,19 @@ def ids(column: pa.Array, name: str, where: str) -> pa.Array:
     text = normalised(column.cast(pa.large_string()))
     row = first(np.asarray(pc.fill_null(pc.equal(text, ""), True)))
     if row is not None:
-        raise _refuse(f"{name} is missing in a row", "a name in every row", column, row, where, f"fill in {name}")
+        raise _refuse(
+            f"{name} is missing in a row", "a name in every row", column, row, start, where, f"fill in {name}"
+        )
     return text
 
 
-def times(column: pa.Array, name: str, where: str) -> pa.Array:
+def times(column: pa.Array, name: str, where: str, start: int = 0) -> pa.Array:
     """Times as float64, all finite. Text is read as decimal numbers; integers must fit a double exactly."""
     fill = f"give every window its {name}, or leave the column out"
     row = first(np.asarray(column.is_null()))
     if row is not None:
-        raise _refuse(f"{name} is missing in a row", "a number in every row, or none at all", column, row, where, fill)
+        wanted = "a number in every row, or none at all"
+        raise _refuse(f"{name} is missing in a row", wanted, column, row, start, where, fill)
     if is_text(column.type):
         numbers = _numbers(column)
     elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
@@ -78,7 +81,7 @@ def times(column: pa.Array, name: str, where: str) -> pa.Array:
     values = numbers.to_numpy(zero_copy_only=False)
     row = first(~np.isfinite(values))
     if row is not None:
-        raise _refuse(f"{name} is not finite in a row", "a finite number", column, row, where, fill)
+        raise _refuse(f"{name} is not finite in a row", "a finite number", column, row, start, where, fill)
     row = first(np.abs(values) >= _EXACT) if pa.types.is_integer(column.type) else None
     if row is not None:
         raise _refuse(
@@ -86,13 +89,14 @@ def times(column: pa.Array, name: str, where: str) -> pa.Array:
             f"less than 2^53 = {_EXACT}",
             column,
             row,
+            start,
             where,
             f"{name} = {name} - {name}.min()  # only the order within a participant is used",
         )
     return numbers
 
 
-def truths(column: pa.Array, name: str, where: str) -> pa.Array:
+def truths(column: pa.Array, name: str, where: str, start: int = 0) -> pa.Array:
     """Truth values: booleans, or the text true and false. None may be missing."""
     lower = pc.utf8_lower(column) if is_text(column.type) else column
     if is_text(column.type):
@@ -109,9 +113,8 @@ def truths(column: pa.Array, name: str, where: str) -> pa.Array:
         )
     row = first(~np.asarray(known))
     if row is not None:
-        raise _refuse(
-            f"{name} is unclear in a row", "true or false", column, row, where, f"write true or false into {name}"
-        )
+        advice = f"write true or false into {name}"
+        raise _refuse(f"{name} is unclear in a row", "true or false", column, row, start, where, advice)
     return pc.equal(lower, "true") if is_text(column.type) else column
 
 
@@ -130,6 +133,8 @@ def _number(cell: str) -> float:
         return math.nan
 
 
-def _refuse(what: str, expected: str, column: pa.Array, row: int, where: str, hint: str) -> ContractError:
+def _refuse(what: str, expected: str, column: pa.Array, row: int, start: int, where: str, hint: str) -> ContractError:
     found = "nothing" if column[row].as_py() is None else shown(column[row].as_py())
-    return ContractError(what, expected=expected, found=f"{found} in row {row} (from 0)", where=where, hint=hint)
+    return ContractError(
+        what, expected=expected, found=f"{found} in row {start + row} (from 0)", where=where, hint=hint
+    )

@@ -73,21 +73,23 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.names)
 
-    def indices(self, column: pa.Array, name: str, where: str, unused: pa.Array | None = None) -> pa.Array:
+    def indices(
+        self, column: pa.Array, name: str, where: str, unused: pa.Array | None = None, start: int = 0
+    ) -> pa.Array:
         """Each label as its int16 position; null stays null.
 
         Integers are positions already, text is looked up. unused: rows (bool) whose value does not count and comes out
-        null. Raises LabelRefused naming the first row with a label outside the vocabulary, ContractError for a column
-        that is neither integers nor text.
+        null. start: the row of the file that the column begins at. Raises LabelRefused naming the first row with a
+        label outside the vocabulary, ContractError for a column that is neither integers nor text.
         """
         if unused is not None:
             column = pc.if_else(unused, pa.scalar(None, column.type), column)
         if pa.types.is_null(column.type):
             return column.cast(pa.int16())
         if pa.types.is_integer(column.type):
-            return self._checked_positions(column, name, where)
+            return self._checked_positions(column, name, where, start)
         if is_text(column.type):
-            return self._looked_up(column, name, where)
+            return self._looked_up(column, name, where, start)
         raise ContractError(
             f"{name} is neither class indices nor class labels",
             expected="integers (positions from 0) or text (labels)",
@@ -96,20 +98,20 @@ class Vocabulary:
             hint=f"{name} = {name}.astype('int64')  # if every value is a whole number",
         )
 
-    def _checked_positions(self, column: pa.Array, name: str, where: str) -> pa.Array:
+    def _checked_positions(self, column: pa.Array, name: str, where: str, start: int) -> pa.Array:
         values = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
         row = first((values < 0) | (values >= len(self)))
         if row is not None:
             raise LabelRefused(
                 f"{name} has a class index outside the vocabulary",
                 expected=f"0 to {len(self) - 1}, for {len(self)} classes",
-                found=f"{values[row]} in row {row} (from 0)",
+                found=f"{values[row]} in row {start + row} (from 0)",
                 where=where,
                 hint="a window on which the model failed has no class: mark it in a boolean `failed`",
             )
         return pa.array(values.astype(np.int16), mask=np.asarray(column.is_null()))
 
-    def _looked_up(self, column: pa.Array, name: str, where: str) -> pa.Array:
+    def _looked_up(self, column: pa.Array, name: str, where: str, start: int) -> pa.Array:
         coded = normalised(column).dictionary_encode()
         known = [self._index.get(label) for label in coded.dictionary.to_pylist()]
         found = pa.array(known, pa.int16()).take(coded.indices)
@@ -118,7 +120,7 @@ class Vocabulary:
             raise LabelRefused(
                 f"{name} has a label outside the vocabulary",
                 expected=f"one of {', '.join(self.names)}",
-                found=f"{column[row].as_py()!r} in row {row} (from 0)",
+                found=f"{column[row].as_py()!r} in row {start + row} (from 0)",
                 where=where,
                 hint=f"add the class to {self.where}, or correct the row",
             )

@@ -1,14 +1,14 @@
-"""The tables of a run, every rule of their contracts checked, bound to an engine: in memory, or in files of any size."""
+"""The tables of a run, in memory or in files of any size: every rule of their contracts checked, bound to an engine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 
 from evalframe.contracts import contract, validate
-from evalframe.contracts.shards import ROWS, Rows, Shards, blocks, in_memory
+from evalframe.contracts.shards import ROWS, Rows, Shards, batches_of, blocks, in_memory
 from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import ContractError
 from evalframe.relations.plan import quoted
@@ -85,12 +85,8 @@ def _same(here: Rows, there: Shards, columns: Sequence[str], to_columns: Sequenc
     """Whether both hold equal values row by row, as predictions beside their labels do: one look instead of a join."""
     if len(here) != len(there):
         return False
-    ours, theirs = blocks(_batches(here, columns), ROWS), blocks(there.batches(to_columns), ROWS)
+    ours, theirs = blocks(batches_of(here, columns), ROWS), blocks(there.batches(to_columns), ROWS)
     return all(a.rename_columns(list(to_columns)).equals(b) for a, b in zip(ours, theirs, strict=True))
-
-
-def _batches(rows: Rows, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    yield from rows.batches(columns) if isinstance(rows, Shards) else rows.select(list(columns)).to_batches()
 
 
 class _Rising:

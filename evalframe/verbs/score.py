@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from evalframe.contracts import conform, contract
 from evalframe.contracts.shards import Rows as TableRows
-from evalframe.contracts.shards import Shards, blocks, whole
+from evalframe.contracts.shards import Shards, blocks
 from evalframe.engines.choosing import open_engine
 from evalframe.identity import BLOCK, ITEM_COLUMNS, digest_of_blocks
 from evalframe.protocols.base import Protocol
-from evalframe.relations import Catalogue, catalogue, metric_fingerprint, plan, protocol_fingerprint
+from evalframe.relations import Catalogue, catalogue, plan
 from evalframe.verbs.checking import bind_checked
+from evalframe.verbs.identifying import Identity, identify, vocabulary_of
 from evalframe.verbs.results import Rows
 
 if TYPE_CHECKING:
@@ -37,24 +37,6 @@ class Run:
     tables: Mapping[str, TableRows]
     inputs: Mapping[str, Any]
     tags: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What a set of numbers is the answer to."""
-
-    protocol: Protocol
-    parameters: Mapping[str, str]
-    metric_fingerprints: Mapping[str, str]
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """The protocol fingerprint: printed and filed under, while comparisons look at each metric's own."""
-        return protocol_fingerprint(self.metric_fingerprints.values())
-
-    def to_json(self) -> dict[str, str]:
-        """The `protocol` object of every JSON output."""
-        return {"name": self.protocol.name, "version": self.protocol.version, "fingerprint": self.fingerprint}
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,36 +83,6 @@ class Scored(Rows):
     def _defined(self) -> pa.Table:
         shown = self.shown()
         return shown.filter(pa.array([status == "ok" for status in shown["status"].to_pylist()], pa.bool_()))
-
-
-def identify(
-    protocol: Protocol,
-    settings: Mapping[str, str],
-    relations: Catalogue,
-    vocabulary: Sequence[str],
-    own: Sequence[str] = (),
-) -> Identity:
-    """The fingerprints of every metric of `protocol`, and of the user's `own`, under `settings` (canonical text)."""
-    prints = {
-        metric: metric_fingerprint(
-            relations,
-            metric,
-            protocol=protocol.name,
-            version=protocol.version,
-            parameters=settings,
-            vocabulary=tuple(vocabulary) if "class_vocabulary" in relations.tables(metric) else (),
-        )
-        for metric in (*protocol.metrics, *own)
-    }
-    return Identity(protocol, settings, prints)
-
-
-def vocabulary_of(tables: Mapping[str, TableRows]) -> list[str]:
-    """The ordered class names of a run that has a vocabulary, else none."""
-    if "class_vocabulary" not in tables:
-        return []
-    ordered = whole(tables["class_vocabulary"]).sort_by("class_index")
-    return [str(name) for name in ordered["class"].to_pylist()]
 
 
 def score(

@@ -15,6 +15,7 @@ from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.score import Run, Scored
 from evalframe.verbs.score import score as score_run
+from evalframe.verbs.spooling import spooled
 
 PROTOCOL = "wisp-har/1"
 VIEWS = ("class_report", "confusion_matrix")
@@ -80,15 +81,16 @@ def score(
     Raises InputError or UsageError (exit 2), ContractError (exit 4) or StoreConflict (exit 4); nothing is written then.
     """
     path = Path(predictions)
-    saved = read_predictions(path, run_id=named(run_id, path.stem, tags), classes=classes, keys=keys)
-    scored = score_run(
-        _run(saved, tags or {}),
-        protocol(PROTOCOL),
-        settings,
-        store=None if store is None else Store.open(store, create=True),
-        relations=catalogue(*([relations] if relations else [])),
-        also=VIEWS,
-    )
+    with spooled() as spool:
+        saved = read_predictions(path, run_id=named(run_id, path.stem, tags), classes=classes, keys=keys, spool=spool)
+        scored = score_run(
+            _run(saved, tags or {}),
+            protocol(PROTOCOL),
+            settings,
+            store=None if store is None else Store.open(store, create=True),
+            relations=catalogue(*([relations] if relations else [])),
+            also=VIEWS,
+        )
     result = Classified(**vars(scored), classes=saved.classes, data_sha256=saved.data_sha256)
     if output is not None:
         write_text(output, result.to_json(), force=force)
