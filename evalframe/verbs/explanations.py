@@ -117,7 +117,7 @@ def _link(link: Link) -> dict[str, Any]:
 
 def of_protocol(known: Catalogue, one: Protocol, given: Mapping[str, str]) -> Explanation:
     """What a protocol chooses: parameters with their meaning, metrics, fingerprint under `given` settings."""
-    from evalframe.verbs.score import identify
+    from evalframe.verbs.identifying import identify
 
     settings = one.settings(given)
     identity = identify(one, settings, known, ())

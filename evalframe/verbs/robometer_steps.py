@@ -16,8 +16,9 @@ from evalframe.relations import Catalogue
 from evalframe.sources import progress as source
 from evalframe.store import Store
 from evalframe.verbs import robometer_report as report
+from evalframe.verbs.identifying import Identity, identify
 from evalframe.verbs.outputs import to_json
-from evalframe.verbs.score import Identity, Run, Scored, identify, score
+from evalframe.verbs.score import Run, Scored, score
 
 SYSTEM = "robometer"
 TRACE_COLUMNS = source.TRACES_ALL

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalframe.compare.sides import Side
 from evalframe.errors import ResultsMissing, UsageError
 from evalframe.protocols import protocol as protocol_of
-from evalframe.verbs.score import Identity, identify, vocabulary_of
+from evalframe.verbs.identifying import Identity, identify, vocabulary_of
 
 if TYPE_CHECKING:
     from evalframe.relations import Catalogue
