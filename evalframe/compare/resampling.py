@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from evalframe.relations import Relation
 
 Values = NDArray[np.float64]
-Weights = NDArray[np.int64]
+Weights = NDArray[np.float64] | NDArray[np.int64]
+"""Whole numbers in either type; floats are multiplied without being converted first."""
 Wanted = Mapping[str, Sequence[Cell]]
 """Per metric (relation name) the cells to evaluate."""
 

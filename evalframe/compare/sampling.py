@@ -1,7 +1,7 @@
-"""How the values of each metric are found under weights: by a kernel, as a quotient of sums, or by the SQL itself.
+"""How the values of each metric are found under weights: by a kernel, as a count or a quotient of sums, or by the SQL.
 
 The SQL always gives the right answer. The other ways are faster by orders of magnitude, and each is used only where it
-gave what the SQL gave: for each run as a whole and, for quotients, under some random weights too.
+gave what the SQL gave: for each run as a whole and, for counts and quotients, under some random weights too.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Sample:
         """Per metric [weightings, cells] over all blocks of weights; NaN where undefined."""
         parts: dict[str, list[Values]] = {metric: [] for metric in (*self.kernels, *self.rest)}
         for counts in blocks:
-            # Kernels multiply: one conversion serves all of them.
+            # All that follows multiplies: one conversion serves it.
             weights = as_floats(counts)
             for metric, kernel in self.kernels.items():
                 parts[metric].append(kernel(weights))
             if self.merged is not None:
-                for metric, values in self.merged.values(counts, self.rest).items():
+                for metric, values in self.merged.values(weights, self.rest).items():
                     parts[metric].append(values)
         return {metric: np.concatenate(values) for metric, values in parts.items()}
 
@@ -96,12 +96,12 @@ class Sampler:
             return Sample(kernels, None, {}, frozenset())
         cut = [states[state.name] for state in self._cut(rest)]
         merged = MergedMetrics(self._engine, self._catalogue, list(rest), parameters, cut, dimensions)
-        quotients, unlike = self._checked(merged, runs, rest, np.concatenate([whole, _probes(runs, clusters)]))
-        rest = {metric: cells for metric, cells in rest.items() if metric not in quotients}
+        sums, unlike = self._checked(merged, runs, rest, np.concatenate([whole, _probes(runs, clusters)]))
+        rest = {metric: cells for metric, cells in rest.items() if metric not in sums}
         if rest:
             cut = [states[state.name] for state in self._cut(rest)]
             merged = MergedMetrics(self._engine, self._catalogue, list(rest), parameters, cut, dimensions)
-        return Sample({**kernels, **quotients}, merged if rest else None, rest, unlike)
+        return Sample({**kernels, **sums}, merged if rest else None, rest, unlike)
 
     def state(self, name: str, runs: Sequence[str], wanted: Wanted, clusters: pa.Array) -> SampledState:
         """One state of `runs`, as far as the cells in `wanted` of the metrics that read it need it."""
@@ -112,12 +112,13 @@ class Sampler:
     def _checked(
         self, merged: MergedMetrics, runs: Sequence[str], wanted: Wanted, weights: Weights
     ) -> tuple[dict[str, Kernel], frozenset[str]]:
-        """Metrics that are a sum over a sum of each unit's own numerator and denominator; and those that are unlike.
+        """Metrics that add up over the units, and those that are unlike.
 
+        A quotient is a sum over a sum of each unit's own numerator and denominator, a count the sum of each unit's own.
         weights: each run as a whole first, then random ones. What holds for all of them is taken to hold for any.
         """
         columns = merged.apart(weights, wanted)
-        alike = {}
+        quotients, counts = {}, {}
         unlike: set[str] = set()
         for metric in wanted:
             by_sql = columns["value"][metric][-len(weights) :]
@@ -125,9 +126,12 @@ class Sampler:
                 unlike.add(metric)
             each = [np.nan_to_num(columns[name][metric][: -len(weights)]) for name in ("numerator", "denominator")]
             parts = np.stack(each, axis=-1)
+            own = columns["value"][metric][: -len(weights)]
             if _same(_divided(_summed(parts, weights)), by_sql):
-                alike[metric] = parts
-        return _quotients(alike), frozenset(unlike)
+                quotients[metric] = parts
+            elif np.array_equal(own, np.rint(own)) and np.array_equal(_counted(own, weights), by_sql):
+                counts[metric] = partial(_counted, own)
+        return {**_quotients(quotients), **counts}, frozenset(unlike)
 
     def _cut(self, wanted: Wanted) -> tuple[Relation, ...]:
         return self._catalogue.cluster_states(*wanted)
@@ -177,6 +181,12 @@ def _summed(parts: Values, weights: Weights) -> Values:
     """`parts` [units, cells, 2] summed under weights [b, units]: [b, cells, 2]."""
     summed: Values = as_floats(weights) @ parts.reshape(len(parts), -1)
     return summed.reshape(len(weights), -1, 2)
+
+
+def _counted(own: Values, weights: Weights) -> Values:
+    """Whole numbers `own` [units, cells] summed under weights [b, units]: [b, cells]. NaN where a unit has none."""
+    counted: Values = as_floats(weights) @ own
+    return counted
 
 
 def _divided(sums: Values) -> Values:

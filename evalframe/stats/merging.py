@@ -7,12 +7,14 @@ unit weight 1 on one side and 0 on the other. Counts come out exact while they s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Merge = Literal["sum", "min", "max"]
+Weights: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+"""How often each unit counts [b, units]: whole numbers, in either type."""
 
 # A matrix product does this many multiplications in the time in which gathering handles one row.
 _DENSE_ADVANTAGE = 200
@@ -40,7 +42,7 @@ class Merger:
         self._held = key[self._starts]
         self._dense = rows.units * rows.keys <= _DENSE_ADVANTAGE * key.size
 
-    def merge(self, values: NDArray[np.float64], how: Merge, weights: NDArray[np.int64]) -> NDArray[np.float64]:
+    def merge(self, values: NDArray[np.float64], how: Merge, weights: Weights) -> NDArray[np.float64]:
         """`values` [n] merged per replicate and key under `weights` [b, units]: [b, keys].
 
         A key without a row of positive weight is 0 in a sum and NaN in a minimum or maximum.
@@ -56,15 +58,15 @@ class Merger:
             merged[:, self._held] = np.where(np.isinf(best), np.nan, best)
         return merged
 
-    def present(self, weights: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def present(self, weights: Weights) -> NDArray[np.bool_]:
         """Whether a key has any row of positive weight, per replicate: [b, keys]."""
         return self._sums(np.ones(self._rows.unit.size), weights) > 0
 
-    def _sums(self, values: NDArray[np.float64], weights: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _sums(self, values: NDArray[np.float64], weights: Weights) -> NDArray[np.float64]:
         rows = self._rows
         if self._dense:
             table = np.bincount(rows.unit * rows.keys + rows.key, values, minlength=rows.units * rows.keys)
-            return weights.astype(np.float64) @ table.reshape(rows.units, rows.keys)
+            return weights.astype(np.float64, copy=False) @ table.reshape(rows.units, rows.keys)
         merged = np.zeros((len(weights), rows.keys))
         if self._held.size:
             weighted = weights[:, self._unit] * values[self._order]
