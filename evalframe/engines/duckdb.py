@@ -19,6 +19,7 @@ from evalframe.engines.materialise import kept
 from evalframe.engines.pooling import CLUSTER, as_one_cluster, pooled
 from evalframe.engines.spilling import SpillFolder
 from evalframe.errors import EngineError, RelationError
+from evalframe.relations.body import with_values
 from evalframe.relations.catalogue import PARAMETERS
 from evalframe.relations.plan import Plan, literal, parameters_sql, quoted
 from evalframe.relations.relation import Relation
@@ -150,9 +151,10 @@ class DuckDB:
         of_one_cluster = pooled(plan)
         with self._scope(plan):
             for relation in plan.relations:
+                body = with_values(relation.body, plan.parameters)
                 if relation.name in of_one_cluster:
-                    relation = replace(relation, body=as_one_cluster(relation.body, self._clustered(relation.inputs)))
-                self._create(relation, as_table=relation.name in tables)
+                    body = as_one_cluster(body, self._clustered(relation.inputs))
+                self._create(replace(relation, body=body), as_table=relation.name in tables)
             yield self.answers(plan)
 
     def answers(self, plan: Plan) -> Answers:

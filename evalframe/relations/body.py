@@ -1,9 +1,27 @@
-"""The shape of a body: its common table expressions by name, so that each can be shown and tested alone."""
+"""The shape of a body: its common table expressions by name, and where it reads parameters."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from evalframe.identity import sql_tokens
-from evalframe.relations.plan import quoted
+from evalframe.relations.catalogue import PARAMETERS
+from evalframe.relations.plan import literal, quoted
+
+PARAMETER_READ = re.compile(
+    rf"\(\s*SELECT\s+(?:\w+\s*\.\s*)?value\s+FROM\s+{PARAMETERS}\s+(?:(?:AS\s+)?\w+\s+)?"
+    r"WHERE\s+(?:\w+\s*\.\s*)?name\s*=\s*'(?P<name>[^']*)'\s*\)",
+    re.IGNORECASE,
+)
+"""A scalar subquery for one parameter."""
+
+
+def with_values(body: str, parameters: Mapping[str, str]) -> str:
+    """`body` with the parameters that it reads as literals, so that an engine can leave out what a value rules out."""
+    return PARAMETER_READ.sub(
+        lambda read: literal(parameters[read["name"]]) if read["name"] in parameters else read[0], body
+    )
 
 
 def cte_names(body: str) -> tuple[str, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from evalframe.errors import RelationError
 from evalframe.identity import sql_tokens
+from evalframe.relations.body import PARAMETER_READ
 from evalframe.relations.catalogue import PARAMETERS, Catalogue
 from evalframe.relations.layers import MAY_READ, STORED, TABLE
 from evalframe.relations.relation import METRIC_COLUMNS, Relation
@@ -184,13 +184,8 @@ def _column_faults(relation: Relation, syntax: Syntax) -> Iterator[Fault]:
         )
 
 
-_READ = re.compile(
-    rf"\( SELECT (?:(\w+) \. )?value FROM {PARAMETERS} (?:(?:AS )?(\w+) )?WHERE (?:\w+ \. )?name = '([^']*)' \)", re.I
-)
-
-
 def parameters_read(body: str) -> tuple[set[str], bool]:
     """Parameter names read by scalar subquery, and whether protocol_parameters is read in any other way."""
     tokens = [token for token, _ in sql_tokens(body)]
-    names = [match.group(3) for match in _READ.finditer(" ".join(tokens))]
+    names = [match["name"] for match in PARAMETER_READ.finditer(" ".join(tokens))]
     return set(names), len(names) != sum(token.strip('"').lower() == PARAMETERS for token in tokens)

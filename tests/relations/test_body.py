@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalframe.relations.body import cte_names, cte_query
+from evalframe.relations.body import cte_names, cte_query, with_values
 
 BODY = """-- WITH in a comment
 WITH a AS (
@@ -26,3 +26,14 @@ def test_a_step_keeps_all_steps_and_replaces_the_end() -> None:
     assert cte_query(BODY, "a").startswith("-- WITH in a comment\nWITH a AS (")
     with pytest.raises(KeyError):
         cte_query(BODY, "inner_one")
+
+
+def test_parameters_that_are_read_become_literals() -> None:
+    body = """SELECT CASE WHEN (SELECT value FROM protocol_parameters WHERE name = 'rule') = 'x' THEN 1 END,
+    CAST((SELECT p.value
+          FROM protocol_parameters AS p WHERE p.name = 'limit') AS DOUBLE),
+    (SELECT value FROM protocol_parameters WHERE name = 'unknown'), 'value'"""
+    assert with_values(body, {"rule": "it's", "limit": "0.5"}) == (
+        "SELECT CASE WHEN 'it''s' = 'x' THEN 1 END,\n    CAST('0.5' AS DOUBLE),\n"
+        "    (SELECT value FROM protocol_parameters WHERE name = 'unknown'), 'value'"
+    )
