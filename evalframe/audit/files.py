@@ -12,6 +12,7 @@ from evalframe.audit.conventions import DROPS, Counts
 from evalframe.audit.inventory import Model, keys_present
 from evalframe.audit.replaying import Saved
 from evalframe.contracts import Contract, read_table
+from evalframe.contracts.shards import whole
 from evalframe.errors import EvalframeError
 from evalframe.sources.classification import PREDICTION_FIELDS, SavedPredictions, read_predictions
 from evalframe.sources.fields import file_sha256, unreadable
@@ -48,8 +49,8 @@ class Files:
             return None
         if saved is None:
             return None
-        truth = saved.tables["class_labels"]["class_index"].to_numpy().astype(np.int64)
-        guess = saved.tables["class_predictions"]["class_index"].fill_null(-1).to_numpy().astype(np.int64)
+        truth = whole(saved.tables["class_labels"])["class_index"].to_numpy().astype(np.int64)
+        guess = whole(saved.tables["class_predictions"])["class_index"].fill_null(-1).to_numpy().astype(np.int64)
         return {name: Counts.of(truth[rows], guess[rows], len(saved.classes)) for name, rows in DROPS.items()}
 
     def windows(self, path: Path, classes: tuple[str, ...] | None) -> LabelledWindows:

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evalframe.contracts import Contract
+    from evalframe.contracts.shards import Shards
     from evalframe.relations import Plan
 
-Source: TypeAlias = "pa.Table | pa.RecordBatchReader | Sequence[Path]"
+Source: TypeAlias = "pa.Table | pa.RecordBatchReader | Shards | Sequence[Path]"
 
 
 class Answers(Protocol):

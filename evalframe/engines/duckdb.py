@@ -92,6 +92,9 @@ class DuckDB:
         A list of Parquet paths is checked against `contract` (default: the one of that name) shard by shard:
         ContractError where one has other columns or types. An empty list binds the table without rows.
         """
+        from evalframe.engines.parquet import paths_of
+
+        source = paths_of(source)
         if isinstance(source, Sequence):
             source = self._checked(name, [Path(path).absolute() for path in source], contract)
         if isinstance(source, str):

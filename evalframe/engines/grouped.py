@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalframe.engines.duckdb import DuckDB
+from evalframe.engines.parquet import paths_of
 from evalframe.engines.pooling import pooled
 from evalframe.engines.splitting import (
     Group,
@@ -80,6 +81,7 @@ class Grouped(DuckDB, ABC):
         """As DuckDB; files are remembered, so that groups can read them where they are answered."""
         from evalframe.contracts import contract as contract_of
 
+        source = paths_of(source)
         super().bind(name, source, contract)
         self._paths.pop(name, None)
         if isinstance(source, Sequence) and source:

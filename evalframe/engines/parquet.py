@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from evalframe.contracts import Contract
+    from evalframe.engines.base import Source
 
 
 def check_shards(contract: Contract, paths: Iterable[Path]) -> None:
@@ -40,6 +41,11 @@ def check_shards(contract: Contract, paths: Iterable[Path]) -> None:
         for field in found:
             if not same_values(field.type, expected[field.name]):
                 raise _drift(contract, path, f"column {field.name}", str(expected[field.name]), str(field.type))
+
+
+def paths_of(source: Source) -> pa.Table | Sequence[Path]:
+    """A table in files as the list of them; anything else as it is."""
+    return getattr(source, "paths", source)
 
 
 def same_values(stored: pa.DataType, declared: pa.DataType) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
-from evalframe.engines.parquet import check_shards
+from evalframe.engines.parquet import check_shards, paths_of
 from evalframe.errors import ContractError, EngineError, NotPortable
 from evalframe.relations.catalogue import PARAMETERS
 from evalframe.relations.plan import Plan
@@ -98,6 +98,7 @@ class PolarsSql:
 def _frame(name: str, source: Source, contract: Contract | None) -> pl.DataFrame:
     from evalframe.contracts import contract as contract_of
 
+    source = paths_of(source)
     if isinstance(source, Sequence):
         declared = contract or contract_of(name)
         check_shards(declared, source)

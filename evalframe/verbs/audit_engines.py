@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from evalframe.audit.engines import TOLERANCE, Agreement, compare_plan
 from evalframe.contracts import conform, contract
+from evalframe.contracts.shards import whole
 from evalframe.engines.duckdb import DuckDB
 from evalframe.engines.polars_sql import PolarsSql
 from evalframe.errors import ExitCode, ResultsMissing, UnknownName
@@ -104,7 +105,7 @@ def audit_engines(folder: Path | str, run: str) -> Engines:
             where=str(store.path),
             hint=command(f"rescore --run {quote(run)} --store", store.path),
         )
-    tables = stored_run(store, run).tables
+    tables = {name: whole(rows) for name, rows in stored_run(store, run).tables.items()}
     versions = {"duckdb": version("duckdb"), ENGINE: version(ENGINE), "python": platform.python_version()}
     rows: list[dict[str, Any]] = []
     for label, seal in seals.items():
@@ -119,12 +120,12 @@ def agreements(label: str, parameters: Mapping[str, str], tables: Mapping[str, p
     relations, chosen = catalogue(), protocol(label)
     wanted = [name for name in (*chosen.metrics, *chosen.stored) if set(relations.tables(name)) <= set(tables)]
     with DuckDB() as record, PolarsSql() as other:
-        whole = plan(relations, wanted, parameters=parameters)
-        read = {name: table for name, table in tables.items() if name in whole.tables}
+        chain = plan(relations, wanted, parameters=parameters)
+        read = {name: table for name, table in tables.items() if name in chain.tables}
         return [
             found
             for _, found in counted(
-                "relations", compare_plan(whole, read, record, {ENGINE: other}), len(whole.relations)
+                "relations", compare_plan(chain, read, record, {ENGINE: other}), len(chain.relations)
             )
         ]
 

@@ -20,7 +20,7 @@ def bind_checked(engine: DuckDB, tables: Mapping[str, Rows], where: str) -> None
     for name, table in held.items():
         validate(contract(name), table, references=held).raise_for_failures(where)
     for name, rows in tables.items():
-        engine.bind(name, rows.paths if isinstance(rows, Shards) else rows)
+        engine.bind(name, rows)
     for name, rows in tables.items():
         if isinstance(rows, Shards):
             _check_files(engine, name, rows, tables, where)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import pyarrow as pa
 
+from evalframe.contracts import contract
+from evalframe.contracts.shards import Rows as TableRows
+from evalframe.contracts.shards import Shards
 from evalframe.errors import UnknownName
 from evalframe.protocols import protocol as protocol_of
 from evalframe.store import Store
@@ -14,6 +18,9 @@ from evalframe.underway import counted
 from evalframe.verbs.naming import listed
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Run, score
+
+IN_MEMORY = 1 << 24
+"""Bytes in Parquet up to which a stored table is read into memory."""
 
 _SCHEMA = pa.schema(
     {
@@ -66,14 +73,22 @@ def rescore(store: Store, runs: Sequence[str] | str | None = None) -> Rows:
 
 
 def stored_run(store: Store, run_id: str) -> Run:
-    """A sealed run as scoring takes it: its tables, with the inputs and tags it was sealed with."""
+    """A sealed run as scoring takes it: its tables, large ones as the files they are sealed in, inputs and tags."""
     seal = store.run(run_id)
-    tables = {name: store.read(name, runs=[run_id]) for name in seal.contracts if name != "runs"}
+    sizes = Counter[str]()
+    for file in seal.files:
+        sizes[file.table] += file.size
     return Run(
         run_id=run_id,
         system=seal.system,
         dataset_id=seal.dataset_id,
-        tables=tables,
+        tables={name: _rows(store, run_id, name, sizes[name]) for name in seal.contracts if name != "runs"},
         inputs=seal.inputs,
         tags=seal.tags,
     )
+
+
+def _rows(store: Store, run_id: str, table: str, size: int) -> TableRows:
+    if size <= IN_MEMORY:
+        return store.read(table, runs=[run_id])
+    return Shards(contract(table).arrow_schema(), store.files(table, runs=[run_id]))
