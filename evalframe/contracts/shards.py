@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 ROWS = 1 << 16
 """Rows of a batch."""
 
-_GROUP = 1 << 17
+_GROUP = 1 << 24
+"""Bytes of rows that a file takes at a time."""
+
+_LITTLE = 1 << 25
+"""Bytes of room once rows went into files."""
 
 
 class Shards:
@@ -46,15 +50,21 @@ class Shards:
         names: list[str] = self.schema.names
         return names
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows, or these columns of them, a batch at a time; pages are checked against their checksums."""
+    def batches(
+        self, columns: Sequence[str] | None = None, where: Mapping[str, int] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows, or these columns of them, a batch at a time; pages are checked against their checksums.
+
+        where: whole numbers in columns that are read; row groups without them are passed over.
+        """
         import pyarrow.parquet as pq
 
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         for path in self.paths:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                for batch in file.iter_batches(ROWS, columns=schema.names):
-                    yield batch.select(schema.names).cast(schema)
+                groups = groups_with(file, where or {})
+                for batch in file.iter_batches(ROWS, groups, columns=schema.names):
+                    yield matching(batch.select(schema.names).cast(schema), where or {})
 
     def reader(self) -> pa.RecordBatchReader:
         """The rows as a stream."""
@@ -79,7 +89,8 @@ Sort: TypeAlias = "Callable[[Shards, Sequence[str]], Iterable[pa.RecordBatch]]"
 class Spool:
     """Takes the rows of tables as they are read: in memory up to `room` bytes together, in files of `folder` beyond.
 
-    A source names its tables as it likes, `add`s to them, and `take`s each once. Without a folder all stay in memory.
+    A source names its tables as it likes, `add`s to them, `take`s each once, and may `discard` what it has read.
+    Without a folder all stay in memory. Once rows have outgrown the room, what follows has little: it is as large.
     """
 
     def __init__(self, folder: Path | None = None, sort: Sort | None = None, room: int = 1 << 28) -> None:
@@ -105,6 +116,7 @@ class Spool:
         self._held.setdefault(name, []).append(table)
         self._bytes += table.nbytes
         if self._bytes > self._room and self._folder is not None:
+            self._room = min(self._room, _LITTLE)
             for held in list(self._held):
                 self._write(held)
 
@@ -115,7 +127,6 @@ class Spool:
             file.close()
             return Shards(schema, [file.path])
         tables = self._held.pop(name, [])
-        self._bytes -= sum(table.nbytes for table in tables)
         return pa.concat_tables([schema.empty_table(), *(table.cast(schema) for table in tables)])
 
     def ordered(self, rows: Rows, by: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -129,8 +140,11 @@ class Spool:
 
     def discard(self, rows: Rows) -> None:
         """Give back the place of rows that were taken and are not read again."""
-        for path in rows.paths if isinstance(rows, Shards) else ():
-            path.unlink()
+        if isinstance(rows, Shards):
+            for path in rows.paths:
+                path.unlink()
+        else:
+            self._bytes -= rows.nbytes
 
     def digest(self, items: Rows) -> tuple[str, bool]:
         """`data_digest` of rows with the columns ITEM_COLUMNS, and whether an item id comes twice."""
@@ -160,7 +174,7 @@ class _File:
 
     def add(self, table: pa.Table) -> None:
         self._waiting.append(table.cast(self._schema))
-        if sum(map(len, self._waiting)) >= _GROUP:
+        if sum(part.nbytes for part in self._waiting) >= _GROUP:
             self._flush()
 
     def close(self) -> None:
@@ -207,6 +221,25 @@ class Repeats:
             self.any = self.any or bool(pc.any(pc.equal(values[1:], values[:-1])).as_py())
             last = values[-1:] if len(values) else last
             yield batch
+
+
+def groups_with(file: pq.ParquetFile, where: Mapping[str, int]) -> list[int]:
+    """Row groups that may hold rows with these whole numbers in their columns: what is smallest and largest says so."""
+    places = {file.metadata.schema.column(place).path: place for place in range(file.metadata.num_columns)}
+
+    def may_hold(group: int, name: str, value: int) -> bool:
+        found = file.metadata.row_group(group).column(places[name]).statistics
+        return found is None or not found.has_min_max or found.min <= value <= found.max
+
+    groups = range(file.metadata.num_row_groups)
+    return [group for group in groups if all(may_hold(group, name, value) for name, value in where.items())]
+
+
+def matching(rows: Any, where: Mapping[str, int]) -> Any:
+    """The rows of a table or batch with these whole numbers in their columns."""
+    for name, value in where.items():
+        rows = rows.filter(pc.equal(rows.column(name), pa.scalar(value, rows.schema.field(name).type)))
+    return rows
 
 
 def batches_of(rows: Rows, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
