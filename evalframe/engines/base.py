@@ -23,7 +23,7 @@ class Answers(Protocol):
         """The rows of one output."""
 
     def reader(self, name: str, order: Sequence[str] = ()) -> pa.RecordBatchReader:
-        """The rows as a stream, sorted by columns (text by its UTF-8 bytes, nulls last) or in no order.
+        """The rows as a stream, sorted by columns (text by its UTF-8 bytes, nulls last) or as `table` has them.
 
         It must be read to its end, or let go of, before the engine is asked for anything else.
         """

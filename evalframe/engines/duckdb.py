@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import duckdb
 
 from evalframe.engines.choosing import chosen
+from evalframe.engines.duckdb_errors import STEPS, engine_errors, through_arrow
 from evalframe.engines.duckdb_syntax import syntax_of, writes
 from evalframe.engines.limits import check_limits, default_memory_limit
 from evalframe.engines.materialise import kept
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from evalframe.engines.base import Answers, Engine, Source
     from evalframe.relations.syntax import SqlParser, Syntax
 
-_STEPS = "evalframe explain METRIC --steps"
 _BATCH = 1 << 16  # rows of a stream's batch
 _HOLDER = "__bound "  # registered Arrow tables; a space keeps them apart from any relation's name
 
@@ -61,7 +61,7 @@ class DuckDB:
         if threads is not None:
             config["threads"] = threads
         try:
-            with _engine_errors("DuckDB cannot start", "a memory limit such as 4GB and at least one thread"):
+            with engine_errors("DuckDB cannot start", "a memory limit such as 4GB and at least one thread"):
                 self._connection = duckdb.connect(":memory:", config=config)
                 self._connection.execute("SET TimeZone = 'UTC'")
                 self._connection.execute("SET enable_progress_bar = false")
@@ -100,7 +100,7 @@ class DuckDB:
         if isinstance(source, str):
             self.view(name, source)
             return
-        with _engine_errors(f"{name} cannot be bound"):
+        with engine_errors(f"{name} cannot be bound"):
             self._connection.register(_HOLDER + name, source)
         self.view(name, f"SELECT * FROM {quoted(_HOLDER + name)}")
 
@@ -108,7 +108,7 @@ class DuckDB:
         """Forget what was bound under these names."""
         for name in names:
             self._execute(f"DROP VIEW IF EXISTS main.{quoted(name)}", f"{name} cannot be unbound")
-            with _engine_errors(f"{name} cannot be unbound"):
+            with engine_errors(f"{name} cannot be unbound"):
                 self._connection.unregister(_HOLDER + name)
             self._bound.discard(name)
 
@@ -226,18 +226,14 @@ class DuckDB:
         self._execute(sql, f"relation {relation.name} cannot be evaluated", str(relation.path))
 
     def _rows(self, name: str, plan: Plan) -> pa.Table:
-        relation = next((relation for relation in plan.relations if relation.name == name), None)
-        order = ""
-        if relation is not None and relation.layer != "fact" and relation.grain:
-            order = " ORDER BY " + ", ".join(f"{quoted(column)} NULLS FIRST" for column in relation.grain)
-        return self._fetch(f"SELECT * FROM {quoted(name)}{order}", f"relation {name}")
+        return self._fetch(_selected(name, plan), f"relation {name}")
 
     def _execute(self, sql: str, what: str, where: str = "") -> None:
-        with _engine_errors(what, where=where):
+        with engine_errors(what, where=where):
             self._connection.execute(sql).fetchall()  # a result left unread blocks the connection
 
-    def _fetch(self, sql: str, what: str, hint: str = _STEPS) -> pa.Table:
-        with _engine_errors(f"{what} cannot be evaluated", hint=hint):
+    def _fetch(self, sql: str, what: str, hint: str = STEPS) -> pa.Table:
+        with engine_errors(f"{what} cannot be evaluated", hint=hint):
             return self._result(sql).to_arrow_table()
 
     def _result(self, sql: str) -> duckdb.DuckDBPyRelation:
@@ -246,30 +242,29 @@ class DuckDB:
             raise duckdb.InvalidInputException("the statement yields no rows")
         return result
 
-    def reader(self, name: str, order: Sequence[str] = ()) -> pa.RecordBatchReader:
-        """The rows of what is bound as `name` as a stream; see `Answers.reader`."""
+    def stream(self, sql: str, what: str = "the query") -> pa.RecordBatchReader:
+        """The rows of one SELECT as a stream, to be read to its end before anything else is asked."""
         import pyarrow as pa
 
-        by = " ORDER BY " + ", ".join(f"{quoted(column)} NULLS LAST" for column in order) if order else ""
-        what = f"relation {name} cannot be evaluated"
-        with _engine_errors(what, hint=_STEPS):
-            batches = self._result(f"SELECT * FROM {quoted(name)}{by}").to_arrow_reader(_BATCH)
+        what = f"{what} cannot be evaluated"
+        with engine_errors(what, hint=STEPS):
+            batches = self._result(sql).to_arrow_reader(_BATCH)
 
         def told() -> Iterator[pa.RecordBatch]:
-            with _engine_errors(what, hint=_STEPS):
+            with engine_errors(what, hint=STEPS), through_arrow():
                 yield from batches
 
         return pa.RecordBatchReader.from_batches(batches.schema, told())
 
     def _values(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query of the engine's own."""
-        with _engine_errors("a query of the engine's own cannot be evaluated"):
+        with engine_errors("a query of the engine's own cannot be evaluated"):
             return self._connection.execute(sql).fetchall()
 
     @contextmanager
     def _registered(self, table: pa.Table) -> Iterator[str]:
         """The name under which statements inside can read the rows of `table`."""
-        with _engine_errors("rows cannot be read"):
+        with engine_errors("rows cannot be read"):
             self._connection.register(_HOLDER, table)
         try:
             yield quoted(_HOLDER)
@@ -296,7 +291,7 @@ class DuckDB:
         return self.syntax(sql).inputs
 
     def _parse(self, sql: str) -> Any:
-        with _engine_errors("the query cannot be parsed"):
+        with engine_errors("the query cannot be parsed"):
             ((tree,),) = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
         return json.loads(tree)
 
@@ -326,7 +321,20 @@ class _Answers:
         return self._engine._rows(name, self._plan)
 
     def reader(self, name: str, order: Sequence[str] = ()) -> pa.RecordBatchReader:
-        return self._engine.reader(name, order)
+        sql = f"SELECT * FROM {quoted(name)}{in_order(order, nulls='LAST')}" if order else _selected(name, self._plan)
+        return self._engine.stream(sql, f"relation {name}")
+
+
+def _selected(name: str, plan: Plan) -> str:
+    """A SELECT of an output: facts in no order, everything else by grain."""
+    relation = next((relation for relation in plan.relations if relation.name == name), None)
+    by = relation.grain if relation is not None and relation.layer != "fact" else ()
+    return f"SELECT * FROM {quoted(name)}{in_order(by)}"
+
+
+def in_order(columns: Sequence[str], nulls: str = "FIRST") -> str:
+    """An ORDER BY over columns, if there are any."""
+    return " ORDER BY " + ", ".join(f"{quoted(column)} NULLS {nulls}" for column in columns) if columns else ""
 
 
 def _unparsed(parsed: Mapping[str, Any], sql: str) -> str:
@@ -338,43 +346,9 @@ def _unparsed(parsed: Mapping[str, Any], sql: str) -> str:
     return f"{message}, in line {len(before)}, column {len(before[-1]) + 1}"
 
 
-def _placed(lines: Sequence[str]) -> list[str]:
-    """What the driver says, without empty lines; carets under a part of the query become that part and its line."""
-    said = [line for line in lines if line.strip()]
-    if len(said) > 1 and said[-2].startswith("LINE ") and set(said[-1].strip()) == {"^"}:
-        number, marks = said[-2].removeprefix("LINE ").partition(":")[0], said[-1]
-        part = said[-2][marks.index("^") : len(marks.rstrip())]
-        said[-2:] = [f"at {part!r} in line {number}"]
-    return [line.strip() for line in said]
-
-
 def _texts(texts: Sequence[str]) -> str:
     """A list of texts as DuckDB writes it, also an empty one."""
     return f"[{', '.join(map(literal, texts))}]::VARCHAR[]"
-
-
-@contextmanager
-def _engine_errors(
-    what: str, expected: str = "SQL that DuckDB can bind and run", where: str = "", hint: str = _STEPS
-) -> Iterator[None]:
-    """Driver errors as ours: four lines, no traceback of the driver. Ctrl-C stays what it is."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "interrupted" in str(error):  # how the driver reports a signal
-            raise KeyboardInterrupt from None
-        raise
-    except duckdb.Error as error:
-        out_of_memory = isinstance(error, duckdb.OutOfMemoryException)
-        lines = _placed(str(error).splitlines())
-        raise EngineError(
-            what,
-            expected="to fit into the memory limit and the spill folder" if out_of_memory else expected,
-            # What follows the first line of a full memory is advice for users of DuckDB, on settings we make.
-            found=" ".join(lines[:1] if out_of_memory else lines) or type(error).__name__,
-            where=where,
-            hint="--memory-limit 8GB" if out_of_memory else hint,
-        ) from None
 
 
 if TYPE_CHECKING:

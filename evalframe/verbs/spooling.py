@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from evalframe.contracts.shards import Shards, Spool
-from evalframe.engines.duckdb import DuckDB
+from evalframe.engines.duckdb import DuckDB, in_order
 from evalframe.engines.spilling import SpillFolder
 
 if TYPE_CHECKING:
@@ -31,4 +31,4 @@ def spooled(room: int | None = None) -> Iterator[Spool]:
 def _sorted(rows: Shards, by: Sequence[str]) -> Iterator[pa.RecordBatch]:
     with DuckDB() as engine:
         engine.bind("rows", rows.reader())
-        yield from engine.reader("rows", by)
+        yield from engine.stream(f'SELECT * FROM "rows"{in_order(by, nulls="LAST")}', "a sorted table")
