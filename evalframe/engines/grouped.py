@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalframe.engines.duckdb import DuckDB
-from evalframe.engines.parquet import paths_of
 from evalframe.engines.pooling import pooled
 from evalframe.engines.splitting import (
     Group,
@@ -78,10 +77,12 @@ class Grouped(DuckDB, ABC):
         """How many groups so many rows are worth."""
 
     def bind(self, name: str, source: Source, contract: Contract | None = None) -> None:
-        """As DuckDB; files are remembered, so that groups can read them where they are answered."""
+        """As DuckDB; a list of files is remembered, so that groups can read them where they are answered.
+
+        A table that happens to be in files may be in a folder of this machine alone: its rows are sent.
+        """
         from evalframe.contracts import contract as contract_of
 
-        source = paths_of(source)
         super().bind(name, source, contract)
         self._paths.pop(name, None)
         if isinstance(source, Sequence) and source:
