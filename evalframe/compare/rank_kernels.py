@@ -78,9 +78,12 @@ def _choices(
     material: Material,
     cell: Cell,
 ) -> Kernel:
-    """A part of what one pass over the answers by confidence gives; the metrics of that pass share it."""
+    """A part of what one pass over the answers by confidence gives.
+
+    The metrics of that pass share it, and so do populations of the same answers: `all` and `headline` often are.
+    """
     groups = material.shared((_CHOICES.state, cell), lambda: _answers(material, cell))
-    found = material.shared((together, cell), lambda: Latest(partial(together, groups)))
+    found = material.shared((together, groups.content()), lambda: Latest(partial(together, groups)))
     return lambda weights: part(found(weights))
 
 

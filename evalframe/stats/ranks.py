@@ -50,6 +50,10 @@ class ScoreGroups:
     def units(self) -> int:
         return len(self.unranked)
 
+    def content(self) -> tuple[bytes, ...]:
+        """Equal for equal counts."""
+        return tuple(each.tobytes() for each in (self.unit, self.group, self.marked, self.total, self.unranked))
+
 
 def score_groups(
     unit: Counts, score: Floats, marked: Counts, total: Counts, units: int, unranked: Counts | None = None
