@@ -375,7 +375,7 @@ class RelationError(EvalframeError):
 
 
 class EngineError(EvalframeError):
-    """A query could not be run."""
+    """A query could not be run, or its rows could not be kept."""
 
     code = "EF710"
 

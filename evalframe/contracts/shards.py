@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from evalframe.errors import EngineError
 from evalframe.identity import BLOCK, ITEM_COLUMNS, digest_of_blocks
 
 if TYPE_CHECKING:
@@ -105,7 +110,7 @@ class Spool:
 
     def __exit__(self, *_: object) -> None:
         for file in self._files.values():
-            file.close()
+            file.abandon()
 
     def add(self, name: str, rows: pa.Table | pa.RecordBatch) -> None:
         """Append rows to table `name`; the first ones decide its columns."""
@@ -119,6 +124,16 @@ class Spool:
             self._room = min(self._room, _LITTLE)
             for held in list(self._held):
                 self._write(held)
+
+    def allocate(self, size: int) -> NDArray[np.uint8]:
+        """Room for so many bytes: memory, or a file that is mapped where they are more than fit into the room."""
+        if self._folder is None or size <= self._room:
+            return np.empty(size, np.uint8)
+        path = self._path(".bytes")
+        with _told(path), path.open("wb") as file:
+            # Taken at once: where a mapped file finds no room later, the system kills the process.
+            os.posix_fallocate(file.fileno(), 0, size)
+        return np.memmap(path, np.uint8, "r+", shape=(size,))
 
     def take(self, name: str, schema: pa.Schema) -> Rows:
         """Table `name` in `schema`, of which nothing is kept here; without rows where nothing was added."""
@@ -151,12 +166,15 @@ class Spool:
         repeats = Repeats(ITEM_COLUMNS[0])
         return digest_of_blocks(blocks(repeats.noticed(self.ordered(items, ITEM_COLUMNS)), BLOCK)), repeats.any
 
-    def _write(self, name: str) -> None:
+    def _path(self, suffix: str) -> Path:
         assert self._folder is not None
+        self._made += 1
+        return self._folder / f"{self._made}{suffix}"
+
+    def _write(self, name: str) -> None:
         tables = self._held.pop(name)
         self._bytes -= sum(table.nbytes for table in tables)
-        self._made += 1
-        self._files[name] = _File(self._folder / f"{self._made}.parquet", tables[0].schema)
+        self._files[name] = _File(self._path(".parquet"), tables[0].schema)
         for table in tables:
             self._files[name].add(table)
 
@@ -169,7 +187,8 @@ class _File:
 
         self.path = path
         self._schema = schema
-        self._writer: pq.ParquetWriter = pq.ParquetWriter(path, schema, compression="lz4", write_page_checksum=True)
+        with _told(path):
+            self._writer: pq.ParquetWriter = pq.ParquetWriter(path, schema, compression="lz4", write_page_checksum=True)
         self._waiting: list[pa.Table] = []
 
     def add(self, table: pa.Table) -> None:
@@ -177,14 +196,35 @@ class _File:
         if sum(part.nbytes for part in self._waiting) >= _GROUP:
             self._flush()
 
+    def abandon(self) -> None:
+        """Close what nobody will read."""
+        with suppress(OSError):
+            self._writer.close()
+
     def close(self) -> None:
         self._flush()
-        self._writer.close()
+        with _told(self.path):
+            self._writer.close()
 
     def _flush(self) -> None:
         if self._waiting:
-            self._writer.write_table(pa.concat_tables(self._waiting))
+            with _told(self.path):
+                self._writer.write_table(pa.concat_tables(self._waiting))
         self._waiting = []
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as failure:
+        raise EngineError(
+            "what does not fit into memory cannot be kept in a temporary file",
+            expected="a folder for temporary files with room",
+            found=failure.strerror or str(failure),
+            where=str(path.parent),
+            hint="export TMPDIR=DIR  # a folder with room, then the same command again",
+        ) from None
 
 
 def blocks(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
@@ -245,6 +285,13 @@ def matching(rows: Any, where: Mapping[str, int]) -> Any:
 def batches_of(rows: Rows, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Columns of a table, a batch at a time."""
     yield from rows.batches(columns) if isinstance(rows, Shards) else rows.select(list(columns)).to_batches(ROWS)
+
+
+def holding(rows: Rows, where: Mapping[str, int]) -> pa.Table:
+    """The rows with these whole numbers in their columns, in memory."""
+    if isinstance(rows, Shards):
+        return pa.Table.from_batches(rows.batches(where=where), rows.schema)
+    return matching(rows, where)
 
 
 def in_memory(tables: Mapping[str, Rows]) -> dict[str, pa.Table]:

@@ -14,7 +14,7 @@ import shlex
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import IO, Any, Self
@@ -35,6 +35,9 @@ _DEFLATE = 1032
 
 _HEADER = 10_000
 """Bytes of header that are looked at; a plain array's takes about 120."""
+
+_PART = 1 << 20
+"""Bytes of an array that are unpacked at a time."""
 
 BROKEN = (
     zipfile.BadZipFile,
@@ -91,6 +94,10 @@ class Header:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
+def _in_memory(size: int) -> NDArray[np.uint8]:
+    return np.empty(size, np.uint8)
+
+
 class Npz:
     """One open archive. Headers are read on demand, arrays one at a time."""
 
@@ -142,10 +149,17 @@ class Npz:
         self._check(name, info, header)
         return header
 
-    def read(self, name: str) -> NDArray[Any]:
-        """Array `name`, contiguous in C order and native byte order. Raises ArchiveRefused as `header` does."""
+    def read(self, name: str, allocate: Callable[[int], NDArray[np.uint8]] = _in_memory) -> NDArray[Any]:
+        """Array `name`, contiguous in C order and native byte order. allocate: gives room for so many bytes.
+
+        Raises ArchiveRefused as `header` does.
+        """
         header = self.header(name)
-        (values,) = self._values(name, header, max(header.size, 1))
+        values = allocate(header.size)
+        start = 0
+        for part in self._values(name, header, _PART):
+            values[start : start + len(part)] = part
+            start += len(part)
         try:
             array: NDArray[Any] = np.ndarray(header.shape, header.dtype, values, order="F" if header.fortran else "C")
         except BROKEN as error:  # more dimensions than there can be
@@ -258,7 +272,7 @@ def read_header(member: IO[bytes]) -> Header:
 def _fill(member: IO[bytes], into: memoryview) -> None:
     at = 0
     while at < len(into):
-        part = member.read(min(1 << 20, len(into) - at))
+        part = member.read(min(_PART, len(into) - at))
         if not part:
             raise EOFError(f"{at} of {len(into)} bytes")
         into[at : at + len(part)] = part

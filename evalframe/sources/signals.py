@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evalframe.contracts.shards import Spool
+from evalframe.contracts.shards import Spool, whole
 from evalframe.errors import ContractError, LabelRefused
 from evalframe.sources.classification import WINDOW_FIELDS, Windows, vocabulary_of, vocabulary_table
 from evalframe.sources.fields import Fields, column_of, unreadable, written_names
@@ -61,15 +61,17 @@ def read_windows(
     classes: tuple[str, ...] | None = None,
     keys: Mapping[str, str] | None = None,
     limits: Limits | None = None,
+    spool: Spool | None = None,
 ) -> LabelledWindows:
     """The labelled windows of an .npz file.
 
     classes: the vocabulary that the file must have, if it names one, in this order. keys: what the file calls an array.
+    spool: where signals and rows go that do not fit into memory; default memory.
     Raises InputError (exit 2: unreadable, unsafe, no such array), LabelRefused (other classes, or in another order), or
     ContractError naming the row (exit 4: signals that are not three-dimensional floats, or not finite; and what saved
     predictions are refused for).
     """
-    where = str(path)
+    where, spool = str(path), spool or Spool()
     try:
         file = path.open("rb")
     except OSError as error:
@@ -88,7 +90,7 @@ def read_windows(
                     hint="--key X=NAME  # what the file calls its signals",
                 )
             columns = {name: column_of(archive.read(key), key, where) for name, key in written.items() if name != "X"}
-            signals = archive.read(written["X"])
+            signals = archive.read(written["X"], spool.allocate)
             present = archive.names
     fields = Fields(where=where, columns=columns, written=written, present=present, sha256=digest)
     if fields.rows(*WINDOWS) != len(signals):
@@ -101,15 +103,15 @@ def read_windows(
         )
     _refuse_not_finite(signals, written["X"], where)
     vocabulary = _vocabulary(fields, classes)
-    windows = Windows(run_id, vocabulary, "y", Spool())
-    windows.add(fields)
-    labels = windows.labels()
+    rows = Windows(run_id, vocabulary, "y", spool)
+    rows.add(fields)
+    labels = rows.labels()
     return LabelledWindows(
         run_id=run_id,
-        dataset_id=windows.dataset_id(labels),
+        dataset_id=rows.dataset_id(labels),
         classes=vocabulary.names,
         signals=signals,
-        tables={"class_vocabulary": vocabulary_table(run_id, vocabulary), "class_labels": labels},
+        tables={"class_vocabulary": vocabulary_table(run_id, vocabulary), "class_labels": whole(labels)},
         sha256=digest,
         where=where,
         inputs={"data_sha256": digest, "keys": dict(sorted((keys or {}).items()))},

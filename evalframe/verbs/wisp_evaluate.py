@@ -16,6 +16,7 @@ from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import write_text
 from evalframe.verbs.score import Run
 from evalframe.verbs.score import score as score_run
+from evalframe.verbs.spooling import spooled
 from evalframe.verbs.wisp import PROTOCOL, VIEWS, Classified
 
 if TYPE_CHECKING:
@@ -60,40 +61,41 @@ def evaluate(
             "a batch holds no window", expected="1 or more", found=str(batch_size), hint="--batch-size 256"
         )
     loaded = load(checkpoint, sha256=checkpoint_sha256, module=module, trust_pickle=trust_pickle, device=device)
-    windows = read_windows(data, run_id=run_id, classes=loaded.metadata.classes, keys=keys)
-    predicted = predict(loaded, windows, layout=layout, batch_size=batch_size)
-    run = Run(
-        run_id,
-        "wisp",
-        windows.dataset_id,
-        {**windows.tables, "class_predictions": prediction_table(run_id, predicted)},
-        {
-            **windows.inputs,
-            "checkpoint_sha256": loaded.sha256,
-            "metadata": loaded.metadata.to_json(),
-            "module": module,
-            "layout": layout,
-            "batch_size": batch_size,
-            "device": device.partition(":")[0],
-        },
-        tags or {},
-    )
-    scored = score_run(
-        run,
-        protocol(PROTOCOL),
-        settings,
-        store=None if store is None else Store.open(store, create=True),
-        relations=catalogue(*([relations] if relations else [])),
-        also=VIEWS,
-        origin="recomputed",
-    )
-    result = Classified(
-        **vars(scored),
-        classes=windows.classes,
-        data_sha256=windows.sha256,
-        command="wisp evaluate",
-        checkpoint_sha256=loaded.sha256,
-    )
+    with spooled() as spool:
+        windows = read_windows(data, run_id=run_id, classes=loaded.metadata.classes, keys=keys, spool=spool)
+        predicted = predict(loaded, windows, layout=layout, batch_size=batch_size)
+        run = Run(
+            run_id,
+            "wisp",
+            windows.dataset_id,
+            {**windows.tables, "class_predictions": prediction_table(run_id, predicted)},
+            {
+                **windows.inputs,
+                "checkpoint_sha256": loaded.sha256,
+                "metadata": loaded.metadata.to_json(),
+                "module": module,
+                "layout": layout,
+                "batch_size": batch_size,
+                "device": device.partition(":")[0],
+            },
+            tags or {},
+        )
+        scored = score_run(
+            run,
+            protocol(PROTOCOL),
+            settings,
+            store=None if store is None else Store.open(store, create=True),
+            relations=catalogue(*([relations] if relations else [])),
+            also=VIEWS,
+            origin="recomputed",
+        )
+        result = Classified(
+            **vars(scored),
+            classes=windows.classes,
+            data_sha256=windows.sha256,
+            command="wisp evaluate",
+            checkpoint_sha256=loaded.sha256,
+        )
     if output is not None:
         write_text(output, result.to_json(), force=force)
     return result

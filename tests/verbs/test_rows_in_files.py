@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,8 +17,9 @@ from evalframe.contracts import contract
 from evalframe.contracts.shards import Shards, Spool, blocks
 from evalframe.engines.duckdb import DuckDB
 from evalframe.engines.spilling import PREFIX
-from evalframe.errors import ContractError, DuplicateItem, EvalframeError
+from evalframe.errors import ContractError, DuplicateItem, EngineError, EvalframeError
 from evalframe.identity import data_digest
+from evalframe.sources.signals import read_windows
 from evalframe.store import Store
 from evalframe.verbs import rescore as rescoring
 from evalframe.verbs import spooling, wisp
@@ -127,6 +130,33 @@ def test_the_first_of_two_repeated_samples_is_named(tmp_path: Path) -> None:
     with pytest.raises(DuplicateItem) as refused:
         score(path, tmp_path / "store")
     assert refused.value.found == "'b' in rows 2 and 3 (from 0)"
+
+
+def test_a_full_disk_is_told_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = predictions(tmp_path / "run.parquet")
+    monkeypatch.setattr(spooling, "ROOM", 0)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", _refused)
+    with pytest.raises(EngineError, match="EF710") as refused:
+        score(path, tmp_path / "store")
+    assert refused.value.found == "No space left on device"
+    assert not (tmp_path / "store").exists()
+
+
+def test_bytes_that_do_not_fit_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    signals = np.arange(4000, dtype=np.float32).reshape(10, 100, 4)
+    labelled = {"y": np.zeros(10, int), "participant": np.array(["p"] * 10), "classes": np.array(CLASSES)}
+    np.savez_compressed(tmp_path / "windows.npz", X=signals, **labelled)
+    with spooled(room=100) as spool:
+        windows = read_windows(tmp_path / "windows.npz", run_id="r", spool=spool)
+        assert isinstance(windows.signals.base.base, np.memmap)
+        assert np.array_equal(windows.signals, signals)
+        monkeypatch.setattr(os, "posix_fallocate", _refused)
+        with pytest.raises(EngineError):
+            read_windows(tmp_path / "windows.npz", run_id="r", spool=spool)
+
+
+def _refused(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def items(rows: int) -> pa.Table:
