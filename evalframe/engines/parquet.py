@@ -12,7 +12,7 @@ from evalframe.errors import ContractError, InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from evalframe.contracts import Contract
+    from evalframe.contracts import Column, Contract
     from evalframe.engines.base import Source
 
 
@@ -69,13 +69,22 @@ def same_values(stored: pa.DataType, declared: pa.DataType) -> bool:
 
 
 def scan(contract: Contract, paths: Sequence[Path]) -> str:
-    """A SELECT of the contract's columns from the files; a folder name is never read as a column."""
-    columns = ", ".join('"' + name.replace('"', '""') + '"' for name in contract.names)
+    """A SELECT of the contract's columns from the files; a folder name is never read as a column.
+
+    DuckDB reads a list that is null with an element of no value behind it, which functions of lists trip over: such
+    columns are copied (`[:]`), list by list.
+    """
+    columns = ", ".join(_read(column) for column in contract.columns)
     files = ", ".join("'" + glob_literal(str(path)).replace("'", "''") + "'" for path in paths)
     return (
         f"SELECT {columns} FROM read_parquet([{files}], hive_partitioning = false, union_by_name = false, "
         "binary_as_string = false)"
     )
+
+
+def _read(column: Column) -> str:
+    name = '"' + column.name.replace('"', '""') + '"'
+    return name if column.required or not column.physical.startswith("list<") else f"{name}[:] AS {name}"
 
 
 def glob_literal(path: str) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalframe.contracts import contract
+from evalframe.contracts import Column, Contract, contract
 from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import ContractError, InputError
 
@@ -135,3 +135,11 @@ def test_every_physical_type_survives_parquet(engine: DuckDB, tmp_path: Path, na
     pq.write_table(contract(name).empty(), tmp_path / "a.parquet")
     engine.bind(name, [tmp_path / "a.parquet"])
     assert engine.query(f"SELECT * FROM {name}").schema.names == list(contract(name).names)
+
+
+def test_a_list_that_is_null_has_no_element_of_no_value(engine: DuckDB, tmp_path: Path) -> None:
+    """Functions of lists refuse elements that are null, and a scan yields one for a list that is null itself."""
+    declared = Contract("t", "", "", columns=(Column("p", "list<float64>", False, ""),), key=(), references=())
+    pq.write_table(pa.table({"p": [[0.5, 0.5], None]}, schema=declared.arrow_schema()), tmp_path / "t.parquet")
+    engine.bind("t", [tmp_path / "t.parquet"], declared)
+    assert engine.query("SELECT list_inner_product(p, p) AS x FROM t").to_pydict() == {"x": [0.5, None]}
