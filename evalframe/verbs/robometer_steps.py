@@ -78,7 +78,8 @@ def scored_step(
         inputs={**inputs, "step": step},
         tags={"series": asked.run_id, **tags, "step": str(step)},
     )
-    also = tuple(name for name in ("failure_counts", "filter_cuts") if _is_read(asked, name))
+    reported = ("progress_calls", "failure_calls", "failure_counts", "filter_cuts")
+    also = tuple(name for name in reported if _is_read(asked, name))
     return score(
         run,
         asked.protocol,
