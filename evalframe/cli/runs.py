@@ -21,17 +21,19 @@ def runs(
 
     Example: evalframe runs --store evalframe-demo/store --diff gru gru-excluding
     """
+    from evalframe.store.refusals import naming
     from evalframe.verbs import drawing
     from evalframe.verbs.opened import open_store
 
     if diff is not None and len(diff) != 2:
-        raise UsageError(
-            "--diff takes two runs",
-            expected="two run ids",
-            found=f"{len(diff)}: {', '.join(diff)}",
-            where="--diff",
-            hint="evalframe runs --store DIR --diff A B",
-        )
+        with naming(store):
+            raise UsageError(
+                "--diff takes two runs",
+                expected="two run ids",
+                found=f"{len(diff)}: {', '.join(diff)}",
+                where="--diff",
+                hint="evalframe runs --store DIR --diff A B",
+            )
     opened = open_store(store)
     found = opened.diff(*diff) if diff else opened.runs()
     if json:

@@ -40,6 +40,7 @@ def sql(
 
     Example: evalframe sql "SELECT run_id, metric, value FROM metric_values ORDER BY value" --store evalframe-demo/store
     """
+    from evalframe.store.refusals import naming
     from evalframe.verbs.opened import open_store
 
     format = SqlFormat.JSON if json else format
@@ -48,6 +49,7 @@ def sql(
         answer.write(output, format.value, force=force)
         say(f"wrote {output}")
     elif format is SqlFormat.PARQUET:
-        answer.refuse_parquet_on_stdout()
+        with naming(store):
+            answer.refuse_parquet_on_stdout()
     else:
         show(answer.table, Format(format.value))

@@ -42,7 +42,10 @@ class Request:
         twice = _repeated((self.baseline, *self.candidates))
         if twice is not None:
             raise _refuse(
-                f"run {twice!r} is named twice", "each run once", twice, "evalframe runs --store DIR shows other runs"
+                f"run {twice!r} is named twice",
+                "each run once",
+                twice,
+                "evalframe runs --store DIR  # shows other runs",
             )
         if self.replicates < 1:
             raise _refuse("a bootstrap needs replicates", "at least 1", str(self.replicates), "--replicates 10000")

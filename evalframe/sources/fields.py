@@ -153,7 +153,7 @@ def written_names(
     for name, key in chosen.items():
         if key not in present and (name in required or name in keys):
             raise MissingField(
-                f"there is no {key} to read {name} from",
+                f"there is no {name}" if key == name else f"there is no {key} to read {name} from",
                 expected=f"a column or array named {key}",
                 found=", ".join(sorted(present)) or "nothing",
                 where=where,

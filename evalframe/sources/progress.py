@@ -45,7 +45,7 @@ class Targets:
 
 def read_targets(path: Path) -> Targets:
     """The targets in a Parquet file. Raises InputError (unreadable) or ContractError naming the rows."""
-    return targets(_read(path, TARGETS), where=str(path))
+    return targets(_read(path, TARGETS, "progress_targets"), where=str(path))
 
 
 def targets(rows: pl.DataFrame, where: str) -> Targets:
@@ -71,7 +71,7 @@ def targets(rows: pl.DataFrame, where: str) -> Targets:
 
 def read_traces(path: Path, known: Targets) -> dict[int, pl.DataFrame]:
     """`progress_traces` per step from a Parquet file of one run. Raises InputError or ContractError naming the rows."""
-    rows = _read(path, TRACES_ALL, optional=("error",))
+    rows = _read(path, TRACES_ALL, "progress_traces", optional=("error",))
     return traces(rows, known, where=str(path))
 
 
@@ -113,8 +113,11 @@ def run_tables(run_traces: pl.DataFrame, known: Targets) -> Mapping[str, pa.Tabl
     }
 
 
-def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> pl.DataFrame:
-    """The named columns of a Parquet file, text in NFC; optional ones, which are text, are null where they are not."""
+def _read(path: Path, columns: tuple[str, ...], wanted: str, optional: tuple[str, ...] = ()) -> pl.DataFrame:
+    """The named columns of a Parquet file, text in NFC; optional ones, which are text, are null where they are not.
+
+    wanted: the contract that says what they are.
+    """
     import pyarrow.parquet as pq
 
     try:
@@ -127,7 +130,7 @@ def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) 
                 expected=", ".join(columns),
                 found=", ".join(there) or "no columns",
                 where=str(path),
-                hint="evalframe explain progress_traces",
+                hint=f"evalframe explain {wanted}",
             )
         table = file.read(columns=[name for name in columns if name in there])
         table.validate(full=True)  # bytes that are no text would be taken for it
@@ -138,7 +141,7 @@ def _read(path: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) 
             expected="a Parquet file",
             found=" ".join(str(error).split())[:300],
             where=str(path),
-            hint="evalframe explain progress_traces",
+            hint=f"evalframe explain {wanted}",
         ) from error
     frame = pl.DataFrame(pl.from_arrow(table)).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     for name in TEXTS:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from evalframe.errors import StoreError
 from evalframe.store import faults, locks
 from evalframe.store.layout import NAMED, SEALS, UNNAMED
+from evalframe.store.neighbours import nearest
 from evalframe.store.places import Given, Made, Place, Stat
 from evalframe.store.refusals import changed_file, command, gone
 
@@ -213,16 +214,31 @@ class LocalFiles:
     def begin(self) -> None:
         """Make the folder a store. Raises StoreError where something else lies."""
         # Looked at twice: another process may be creating it.
-        if self.root.exists() and (not self.root.is_dir() or any(self.root.iterdir())) and not self.is_store():
-            raise self._no_store("a store cannot begin in this place", "an empty folder, or none")
+        if self._holds_other_things() and not self.is_store():
+            raise self._no_store("a store cannot begin in this place", "an empty folder, or none", self._free_place())
         with reported("creating the store", self.root):
             (self.root / SEALS).mkdir(parents=True, exist_ok=True)
 
     def missing(self) -> StoreError:
         """The error for a place where there should be a store."""
-        return self._no_store("no store in this folder", "a folder that a command with --store has written")
+        meant = nearest(self.root)
+        hint = command("runs --store", meant) if meant is not None else self._free_place()
+        return self._no_store("no store in this folder", "a folder that a command with --store has written", hint)
 
-    def _no_store(self, what: str, expected: str) -> StoreError:
+    def _holds_other_things(self) -> bool:
+        return self.root.exists() and (not self.root.is_dir() or any(self.root.iterdir()))
+
+    def _free_place(self) -> str:
+        """A command that makes a store: here, or near here where something else lies."""
+        if not self._holds_other_things():
+            free = self.root
+        elif self.root.is_dir():
+            free = self.root / "store"
+        else:
+            free = self.root.with_name(f"{self.root.name}-store")
+        return command("wisp score --predictions P.npz --output OUT.json --store", free)
+
+    def _no_store(self, what: str, expected: str, hint: str) -> StoreError:
         if not self.root.exists():
             found = "nothing"
         elif not self.root.is_dir():
@@ -231,8 +247,6 @@ class LocalFiles:
             found = (
                 f"a folder with {', '.join(sorted(each.name for each in self.root.iterdir())[:3]) or 'nothing in it'}"
             )
-        beside = self.root.with_name(f"{self.root.name}-store")
-        hint = command("wisp score --predictions P.npz --output OUT.json --store", beside)
         return StoreError(what, expected=expected, found=found, where=str(self.root), hint=hint)
 
     def create(self, folder: str, stem: str, suffix: str) -> tuple[str, Sink]:

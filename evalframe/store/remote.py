@@ -37,6 +37,9 @@ LEASE_SECONDS = 60.0
 AT_ONCE = 16
 """Requests that wait for an answer at the same time."""
 
+_LOOKED_AT = 20
+"""So many folders are looked at for a store that may have been meant."""
+
 _CHUNK = 1 << 20
 _MARK = b"evalframe\n"
 _SETTINGS = {"s3": ("allow_delayed_open=true",), "gs": ("retry_limit_seconds=30",), "gcs": ("retry_limit_seconds=30",)}
@@ -150,7 +153,11 @@ class RemoteFiles:
 
     def is_store(self) -> bool:
         """Whether a store lies here."""
-        return self.stat(f"{SEALS}/lock") is not None or self.stat(SEALS) is not None
+        return self._lies("")
+
+    def _lies(self, head: str) -> bool:
+        """Whether a store lies at `head`, a path with a slash at its end."""
+        return self.stat(f"{head}{SEALS}/lock") is not None or self.stat(f"{head}{SEALS}") is not None
 
     def missing(self) -> StoreError:
         """The error for a place where there should be a store: what is there, or that the bucket is not."""
@@ -158,13 +165,19 @@ class RemoteFiles:
 
     def _no_store(self, what: str, expected: str) -> StoreError:
         self._require_bucket()
-        entries = sorted(self.names(""))[:3]
+        entries = sorted(self.names(""))
+        below = next((name for name in entries[:_LOOKED_AT] if self._lies(f"{name}/")), None)
+        if below is not None:
+            hint = command("runs --store", f"{self.root}/{below}")
+        else:
+            free = f"{self.root}/store" if entries else self.root
+            hint = command("wisp score --predictions P.npz --output OUT.json --store", free)
         return StoreError(
             what,
             expected=expected,
-            found=f"a folder with {', '.join(entries)}" if entries else "nothing",
+            found=f"a folder with {', '.join(entries[:3])}" if entries else "nothing",
             where=self.root,
-            hint=command("wisp score --predictions P.npz --output OUT.json --store", f"{self.root}-store"),
+            hint=hint,
         )
 
     def _require_bucket(self) -> None:

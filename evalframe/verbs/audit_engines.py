@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +21,7 @@ from evalframe.identity import canonical_json, sha256_text
 from evalframe.protocols import protocol
 from evalframe.relations import catalogue, plan
 from evalframe.store import Store
-from evalframe.store.refusals import command
+from evalframe.store.refusals import command, never_scored
 from evalframe.store.seals import ResultSeal
 from evalframe.underway import counted
 from evalframe.verbs.outputs import to_json
@@ -103,7 +102,7 @@ def audit_engines(folder: Path | str, run: str) -> Engines:
             expected="results under a protocol",
             found="none",
             where=str(store.path),
-            hint=command(f"rescore --run {quote(run)} --store", store.path),
+            hint=never_scored(store.path, [run]),
         )
     tables = {name: whole(rows) for name, rows in stored_run(store, run).tables.items()}
     versions = {"duckdb": version("duckdb"), ENGINE: version(ENGINE), "python": platform.python_version()}

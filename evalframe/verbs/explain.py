@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +16,7 @@ from evalframe.errors import RelationError, UnknownName, UsageError
 from evalframe.protocols import all_protocols
 from evalframe.relations import Catalogue, catalogue, plan
 from evalframe.store import Store
+from evalframe.store.refusals import command, naming
 from evalframe.verbs import drawing
 from evalframe.verbs.explain_dialect import in_dialect
 from evalframe.verbs.explanations import Explanation, of_protocol, of_relation, of_table
@@ -95,13 +97,14 @@ def _steps(
     settings: dict[str, str],
 ) -> Explanation:
     if store is None or run is None:
-        raise UsageError(
-            "--steps runs a relation on a stored run",
-            expected="--store DIR --run RUN",
-            found="no --store" if store is None else "no --run",
-            where="--steps",
-            hint=f"evalframe explain {name} --steps --store results --run RUN",
-        )
+        with naming("DIR" if store is None else _place(store)):
+            raise UsageError(
+                "--steps runs a relation on a stored run",
+                expected="--store DIR --run RUN",
+                found="no --store" if store is None else "no --run",
+                where="--steps",
+                hint=f"evalframe explain {name} --steps --store DIR --run {'RUN' if run is None else quote(run)}",
+            )
     if name not in known.relations:
         raise _unknown(name, known)
     shown: list[str | pa.Table] = []
@@ -122,9 +125,13 @@ def _steps(
             expected="a column of a relation that is shown",
             found=", ".join(sorted(unknown)),
             where="--where",
-            hint=f"evalframe explain {name} --steps --store {opened.path} --run {run}",
+            hint=command(f"explain {name} --steps --run {quote(run)} --store", opened.path),
         )
     return Explanation(tuple(shown), {"kind": "steps", "name": name, "run_id": run, "steps": steps})
+
+
+def _place(store: Store | Path | str) -> Path | str:
+    return store.path if isinstance(store, Store) else store
 
 
 def _rows_of(table: pa.Table, where: Mapping[str, str]) -> pa.Table:

@@ -17,7 +17,7 @@ from evalframe.protocols.easycom_floor import PRE, by_timing
 from evalframe.publish.formulas import plain
 from evalframe.sources.fields import file_sha256
 from evalframe.store import Store
-from evalframe.store.refusals import command
+from evalframe.store.refusals import command, naming
 from evalframe.verbs import drawing
 from evalframe.verbs.floor_timelines import Event, Tracks, candidates, timeline
 from evalframe.verbs.outputs import to_json, write_text
@@ -162,7 +162,11 @@ def freeze(sheet: Path | str, *, store: Path | str, output: Path | None = None, 
     Raises SheetRefused where an answer or a reviewer is missing, where the sheet mixes runs or protocols, or where an
     event is not one of the stored results or its timeline was changed.
     """
-    path = Path(sheet)
+    with naming(store):
+        return _frozen(Path(sheet), store, output, force=force)
+
+
+def _frozen(path: Path, store: Path | str, output: Path | None, *, force: bool) -> Freeze:
     report = validate(SHEET, read_table(SHEET, path))
     report.raise_for_failures(where=str(path))
     rows = [

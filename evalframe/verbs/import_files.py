@@ -15,6 +15,7 @@ import pyarrow as pa
 from evalframe.errors import UsageError
 from evalframe.sources import every_eval_ever, inspect_log, lm_eval
 from evalframe.store import Store
+from evalframe.store.refusals import naming
 from evalframe.underway import counted
 from evalframe.verbs.import_answers import Asked, row_of, score_marks
 from evalframe.verbs.import_detecting import INSPECT, LM_EVAL, Found, found
@@ -81,28 +82,29 @@ def import_files(
     belong to the run it names. policy: protocol for choices with probabilities. settings: protocol parameters.
     Raises InputError or UsageError (exit 2), ContractError or StoreConflict (exit 4).
     """
-    named(run_id, "", tags)
-    told = found([Path(path) for path in listed(files)], format)
-    kind = told[0].format
-    chosen = {"normalisation": normalisation, "filter": filter, "metric": metric, "scorer": scorer}
-    _refuse_options(kind, {name for name, value in chosen.items() if value is not None})
-    if run_id is not None and kind != LM_EVAL and len(told) > 1:
-        raise UsageError(
-            "one name cannot be given to several runs",
-            expected="one file with --run-id",
-            found=f"{len(told)} files",
-            where="--run-id",
-            hint="leave out --run-id, or import the files one by one",
-        )
-    asked = Asked(_opened(store), run_id, tags or {}, settings or {}, policy)
-    if kind == LM_EVAL:
-        options = lm_eval.Options(normalisation_of(normalisation), filter, metric)
-        rows = import_lm_eval(told, options, asked)
-    elif kind == INSPECT:
-        rows = _logs(told, scorer, asked)
-    else:
-        rows = _records(told, asked)
-    return Imported(pa.Table.from_pylist([{**row, "format": kind} for row in rows], schema=_SCHEMA))
+    with naming(store.path if isinstance(store, Store) else store):
+        named(run_id, "", tags)
+        told = found([Path(path) for path in listed(files)], format)
+        kind = told[0].format
+        chosen = {"normalisation": normalisation, "filter": filter, "metric": metric, "scorer": scorer}
+        _refuse_options(kind, {name for name, value in chosen.items() if value is not None})
+        if run_id is not None and kind != LM_EVAL and len(told) > 1:
+            raise UsageError(
+                "one name cannot be given to several runs",
+                expected="one file with --run-id",
+                found=f"{len(told)} files",
+                where="--run-id",
+                hint="leave out --run-id, or import the files one by one",
+            )
+        asked = Asked(_opened(store), run_id, tags or {}, settings or {}, policy)
+        if kind == LM_EVAL:
+            options = lm_eval.Options(normalisation_of(normalisation), filter, metric)
+            rows = import_lm_eval(told, options, asked)
+        elif kind == INSPECT:
+            rows = _logs(told, scorer, asked)
+        else:
+            rows = _records(told, asked)
+        return Imported(pa.Table.from_pylist([{**row, "format": kind} for row in rows], schema=_SCHEMA))
 
 
 def _opened(store: Store | Path | str) -> Store:

@@ -177,14 +177,15 @@ def leaderboard(
 def _protocol(store: Store, asked: str | None) -> Protocol:
     label = chosen_label(set(store.scored()["protocol"].to_pylist()), asked)
     if label is None:
-        from evalframe.store.refusals import command
+        from evalframe.store.refusals import never_scored
 
+        runs = store.run_ids()
         raise UsageError(
             "the store holds no results",
             expected="scored runs",
-            found="none",
+            found=f"{len(runs)} of which only recorded values are known" if runs else "no runs",
             where=str(store.path),
-            hint=command("rescore --store", store.path),
+            hint=never_scored(store.path, runs),
         )
     return protocol_of(label)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pyarrow as pa
 
 from evalframe.errors import UsageError
 from evalframe.store import Store as Folder
+from evalframe.store.refusals import naming
 from evalframe.verbs import drawing
 from evalframe.verbs.naming import listed
 from evalframe.verbs.outputs import write_bytes
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from evalframe.verbs.import_files import Imported
     from evalframe.verbs.leaderboard import Leaderboard
     from evalframe.verbs.report import Report
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,6 +64,17 @@ class Runs(Rows):
         return self.table.select(["run_id", "system", "protocols", "tags", "created_at"])
 
 
+def _named_in_hints(ask: Method) -> Method:
+    """A method whose errors name the store in their hints, also where they are raised by what knows no store."""
+
+    @wraps(ask)
+    def asked(self: Store, *given: Any, **named: Any) -> Any:
+        with naming(self.folder.path):
+            return ask(self, *given, **named)
+
+    return cast(Method, asked)
+
+
 class Store:
     """Runs and results in a folder. Reading methods return tables; nothing here changes a sealed run."""
 
@@ -76,12 +91,14 @@ class Store:
         """One row per run: id, system, dataset, tags, when it was sealed, and the protocols it was scored under."""
         return Runs(_with_protocols(self.folder))
 
+    @_named_in_hints
     def diff(self, a: str, b: str) -> Differences:
         """What two runs differ in: data, tags, inputs, protocols and parameters; nothing that is equal."""
         from evalframe.verbs.differing import differing
 
         return differing(self.folder, a, b)
 
+    @_named_in_hints
     def sql(self, query: str, *, runs: Sequence[str] | str | None = None) -> Answer:
         """The answer to one SELECT. Contract tables and all relations of sql/ are views; everything else is refused.
 
@@ -91,6 +108,7 @@ class Store:
 
         return Answer(ask(self.folder, query, runs=None if runs is None else listed(runs)))
 
+    @_named_in_hints
     def compare(
         self, baseline: str, candidates: Sequence[str] | str, *, save: bool = False, **options: Any
     ) -> Comparison:
@@ -108,36 +126,42 @@ class Store:
             )
         return found
 
+    @_named_in_hints
     def leaderboard(self, **options: Any) -> Leaderboard:
         """Rank the runs of a protocol; the options are those of `evalframe.verbs.leaderboard.leaderboard`."""
         from evalframe.verbs.leaderboard import leaderboard
 
         return leaderboard(self.folder, **options)
 
+    @_named_in_hints
     def explain(self, name: str, *, run: str | None = None, steps: bool = False) -> Explanation:
         """What a metric, protocol or table means; with `steps`, the rows of every relation on `run`."""
         from evalframe.verbs.explain import explain
 
         return explain(name, steps=steps, store=self.folder, run=run)
 
+    @_named_in_hints
     def export(self, to: str, **options: Any) -> Exported:
         """Write the star schema for BI tools, or records; the options are those of `evalframe.verbs.export.export`."""
         from evalframe.verbs.export import export
 
         return export(self.folder, to, **options)
 
+    @_named_in_hints
     def import_files(self, files: Sequence[Path | str] | Path | str, **options: Any) -> Imported:
         """Import files of other tools; the options are those of `evalframe.verbs.import_files.import_files`."""
         from evalframe.verbs.import_files import import_files
 
         return import_files(files, store=self.folder, **options)
 
+    @_named_in_hints
     def report(self, output: Path | None = None, **options: Any) -> Report:
         """One page that shows the store; the options are those of `evalframe.verbs.report.report`."""
         from evalframe.verbs.report import report
 
         return report(self.folder, output, **options)
 
+    @_named_in_hints
     def rescore(self, runs: Sequence[str] | str | None = None) -> Rows:
         """Score stored runs again under the installed definitions; results under older ones stay."""
         from evalframe.verbs.rescore import rescore

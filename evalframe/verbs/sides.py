@@ -112,14 +112,22 @@ class SideReader:
         return self._identities[key]
 
     def _missing(self, run: str, protocol: str) -> ResultsMissing:
-        from evalframe.store.refusals import command
+        from evalframe.store.refusals import command, never_scored
 
         scored = sorted({seal.protocol for seal in self._store.results(run)})
+        if not scored:
+            return ResultsMissing(
+                f"run {run!r} was never scored",
+                expected=f"results under {protocol}",
+                found="a run of which only recorded values are known",
+                where=str(self._store.path),
+                hint=never_scored(self._store.path, [run]),
+            )
         others = scored if protocol not in scored else []
         return ResultsMissing(
             f"run {run!r} has no results under {protocol} as it is defined now",
             expected="results under the installed definitions",
-            found=f"results under {', '.join(others)}" if others else "results under older definitions, or none",
+            found=f"results under {', '.join(others)}" if others else "results under older definitions",
             where=str(self._store.path),
             hint=f"--protocol {others[0]}"
             if others

@@ -37,8 +37,18 @@ class Anywhere:
 
     def test_a_store_does_not_begin_among_other_files(self, uri: str) -> None:
         Store(uri)._files.write("notes/read.me", b"mine")
-        with pytest.raises(StoreError, match="cannot begin"):
+        with pytest.raises(StoreError, match="cannot begin") as refusal:
             Store.open(uri, create=True)
+        assert refusal.value.hint.endswith(f"--store {Store(uri).path}/store")
+
+    def test_a_store_that_lies_below_is_named(self, uri: str) -> None:
+        with pytest.raises(StoreError) as refusal:
+            Store.open(uri)
+        assert refusal.value.hint.endswith(f"--store {Store(uri).path}")
+        Store(uri)._files.write("below/.seals/lock", b"a store begins so")
+        with pytest.raises(StoreError) as refusal:
+            Store.open(uri)
+        assert refusal.value.hint == f"evalframe runs --store {Store(uri).path}/below"
 
     def test_what_is_sealed_is_read_back_by_another(self, store: Store, uri: str) -> None:
         assert write_run(store, "a", [0, 1, None]) == "written"
