@@ -15,48 +15,39 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from evalframe.engines.duckdb import DuckDB
-from evalframe.engines.grouped import Grouped, Work, answer
-from evalframe.engines.splitting import Group
 from evalframe.identity import data_digest
 from evalframe.relations import Plan, catalogue, plan
 from evalframe.store import Store
 from tests.benchmarks import choice, classification
+from tests.engines.in_turn import Answer, InTurn
 
 MILLION = 1e6
 
 
-class Counted(Grouped):
-    """Answers groups one after the other and counts what they cost."""
+class Counted(InTurn):
+    """Counts what the groups cost."""
 
     def __init__(self, groups: int) -> None:
-        super().__init__(threads=1)
-        self.groups, self.seconds, self.states, self.facts = groups, 0.0, 0, 0
+        super().__init__(groups)
+        self.seconds, self.states, self.facts = 0.0, 0, 0
 
-    def _wanted(self, rows: int) -> int:
-        return self.groups
-
-    def _answers(self, work: Work, groups: Sequence[Group]) -> Iterator[Mapping[str, pa.Table]]:
-        read = [name for name in work.plan.sources if name not in work.files]
-        tables = {name: self.query(f'SELECT * FROM "{name}"') for name in read}
-        for group in groups:
-            start = time.process_time()
-            with DuckDB(threads=1) as engine:
-                found = answer(engine, work, group, tables)
-            self.seconds += time.process_time() - start
-            for name, table in found.items():
-                if catalogue()[name].layer == "fact":
-                    self.facts += table.nbytes
-                else:
-                    self.states += table.nbytes
-            yield found
+    def told(self, answered: Callable[[], Answer]) -> Answer:
+        start = time.process_time()
+        found = answered()
+        self.seconds += time.process_time() - start
+        for name, table in found.items():
+            if catalogue()[name].layer == "fact":
+                self.facts += table.nbytes
+            else:
+                self.states += table.nbytes
+        return found
 
 
 @dataclass(frozen=True)

@@ -12,36 +12,31 @@ import pytest
 
 from evalframe.contracts import contract, contracts
 from evalframe.engines.duckdb import DuckDB
-from evalframe.engines.grouped import Grouped, Work, answer
 from evalframe.engines.splitting import Group
 from evalframe.errors import EngineError
 from evalframe.relations import Plan, Relation, catalogue
+from tests.engines.in_turn import InTurn
 from tests.engines.systems import LABELS, System, system
 
 small = cache(system)
 DIVIDED = [each for each in catalogue().of_layer("fact", "state", "calibration") if each.split]
 
 
-class Apart(Grouped):
-    """Answers groups one after the other, the last first, each in an engine of its own."""
+COUNT = 7
 
-    count = 7
-    seen = 0
 
-    def _wanted(self, rows: int) -> int:
-        return self.count
+class Apart(InTurn):
+    """The last group first."""
 
-    def _answers(self, work: Work, groups: Sequence[Group]) -> Iterator[Mapping[str, pa.Table]]:
-        self.seen += len(groups)
-        read = [name for name in work.plan.sources if name not in work.files]
-        tables = {name: self.query(f'SELECT * FROM "{name}"') for name in read}
-        for group in reversed(groups):
-            with DuckDB(threads=1) as engine:
-                yield answer(engine, work, group, tables)
+    def __init__(self) -> None:
+        super().__init__(COUNT)
+
+    def ordered(self, groups: Sequence[Group]) -> Iterator[Group]:
+        return reversed(groups)
 
 
 def both(one: System, wanted: Plan) -> tuple[dict[str, pa.Table], dict[str, pa.Table]]:
-    with DuckDB(threads=1) as record, Apart(threads=1) as grouped:
+    with DuckDB(threads=1) as record, Apart() as grouped:
         found = one.asked(record, wanted), one.asked(grouped, wanted)
         assert grouped.seen > 1
         return found
@@ -86,11 +81,11 @@ def test_files_are_read_where_groups_are_answered(tmp_path: Path) -> None:
         files[name] = [tmp_path / f"{name}-{i}.parquet" for i in range(2)]
         for path, part in zip(files[name], (table.slice(0, 100), table.slice(100)), strict=True):
             pq.write_table(part, path)
-    with Apart(threads=1) as grouped:
+    with Apart() as grouped:
         for name, paths in files.items():
             grouped.bind(name, paths, contract(name))
         found = grouped.evaluate(one.plan())
-        assert grouped.seen == Apart.count
+        assert grouped.seen == COUNT
     for metric in ("macro_f1", "accuracy", "worst_class_f1", "class_confusion_by_cluster"):
         assert found[metric].sort_by("run_id").equals(whole[metric].sort_by("run_id")) or metric.startswith("class_")
         assert sorted(map(str, found[metric].to_pylist())) == sorted(map(str, whole[metric].to_pylist()))
@@ -100,13 +95,13 @@ def test_files_are_read_where_groups_are_answered(tmp_path: Path) -> None:
 def test_no_rows_are_one_group_and_no_error(table: str) -> None:
     one = small("wisp-har/1")
     one = System(one.label, {**one.tables, table: one.tables[table].slice(0, 0)})
-    with DuckDB(threads=1) as record, Apart(threads=1) as grouped:
+    with DuckDB(threads=1) as record, Apart() as grouped:
         assert_equal(one.asked(grouped, one.plan()), one.asked(record, one.plan()))
 
 
 def test_a_plan_leaves_nothing_behind_also_after_an_error() -> None:
     one = small("robometer-ood/1")
-    with Apart(threads=1) as grouped:
+    with Apart() as grouped:
         before = one.asked(grouped, one.plan())
         grouped.unbind("progress_features")
         with pytest.raises(EngineError, match="is not bound"):

@@ -1,30 +1,15 @@
 // Opens a page in headless Chromium and prints, as JSON, what a reader would meet: errors, requests, the drawn SVG.
 // node look.mjs PLAYWRIGHT CHROMIUM PAGE WIDTH light|dark SCREENSHOT
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
+import { browsed } from "./browser.mjs";
+
 const [playwright, executablePath, page, width, colorScheme, screenshot] = process.argv.slice(2);
-const { chromium } = createRequire(import.meta.url)(playwright);
-const flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"];
-const browser = await chromium.launch({ executablePath, args: [...flags, "--disable-sync", "--no-first-run"] });
-try {
-  const context = await browser.newContext({ viewport: { width: Number(width), height: 900 }, colorScheme });
-  const tab = await context.newPage();
-  const found = { errors: [], requests: [] };
-  const address = pathToFileURL(page).href;
+const address = pathToFileURL(page).href;
+const options = { viewport: { width: Number(width), height: 900 }, colorScheme };
+await browsed(playwright, executablePath, { options, may: (url) => url === address }, async (tab, found) => {
   tab.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) found.errors.push(message.text());
-  });
-  tab.on("pageerror", (error) => found.errors.push(String(error)));
-  tab.on("dialog", (dialog) => {
-    found.errors.push(`dialog: ${dialog.message()}`);
-    dialog.dismiss();
-  });
-  await context.route("**/*", (route) => {
-    const url = route.request().url();
-    if (url === address || url.startsWith("data:")) return route.continue();
-    found.requests.push(url);
-    return route.abort();
   });
   await tab.goto(address);
   await tab.waitForFunction(() => document.documentElement.dataset.drawn !== undefined, null, { timeout: 60000 });
@@ -63,7 +48,4 @@ try {
     found.after = await tab.evaluate(opacities);
   }
   if (screenshot) await tab.screenshot({ path: screenshot, fullPage: true });
-  process.stdout.write(JSON.stringify(found));
-} finally {
-  await browser.close();
-}
+});

@@ -1,29 +1,15 @@
 // Opens a dashboard of a local Superset in headless Chromium, reads the first pivot table, chooses another protocol in the
 // native filter, reads again, and prints both as JSON with every error and every request that was not to loopback.
 // node superset.mjs PLAYWRIGHT CHROMIUM ADDRESS SLUG PROTOCOL SCREENSHOT_BEFORE SCREENSHOT_AFTER
-import { createRequire } from "node:module";
+import { browsed } from "./browser.mjs";
 
 const [playwright, executablePath, address, slug, protocol, before, after] = process.argv.slice(2);
-const { chromium } = createRequire(import.meta.url)(playwright);
-const flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"];
-const browser = await chromium.launch({ executablePath, args: [...flags, "--disable-sync", "--no-first-run"] });
-try {
-  const context = await browser.newContext({ viewport: { width: 1600, height: 2900 } });
-  context.setDefaultTimeout(90000);
-  const tab = await context.newPage();
-  const found = { errors: [], requests: [] };
-  tab.on("pageerror", (error) => found.errors.push(String(error)));
-  tab.on("dialog", (dialog) => {
-    found.errors.push(`dialog: ${dialog.message()}`);
-    dialog.dismiss();
-  });
-  await context.route("**/*", (route) => {
-    const url = route.request().url();
-    if (url.startsWith(address) || url.startsWith("data:") || url.startsWith("blob:")) return route.continue();
-    // Superset's own pages count their views at this address, and no setting turns that off.
-    if (!url.startsWith("https://apachesuperset.gateway.scarf.sh/")) found.requests.push(url);
-    return route.abort();
-  });
+const options = { viewport: { width: 1600, height: 2900 } };
+const may = (url) => url.startsWith(address) || url.startsWith("blob:");
+// Superset's own pages count their views at this address, and no setting turns that off.
+const silent = (url) => url.startsWith("https://apachesuperset.gateway.scarf.sh/");
+await browsed(playwright, executablePath, { options, may, silent }, async (tab, found) => {
+  tab.context().setDefaultTimeout(90000);
 
   // Labels of a row stand once for all rows that share them; the last is the run's.
   const read = () =>
@@ -63,7 +49,4 @@ try {
   found.broken = await tab.locator('.ant-alert-error').allInnerTexts();
   found.titles = await tab.locator('[data-test="slice-header"]').allInnerTexts();
   if (after) await tab.screenshot({ path: after });
-  process.stdout.write(JSON.stringify(found));
-} finally {
-  await browser.close();
-}
+});
