@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from evalframe.audit.parity_inputs import Batch
 from evalframe.contracts import conform, contract
+from evalframe.contracts.shards import in_memory
 from evalframe.engines.duckdb import DuckDB
 from evalframe.relations import catalogue, plan
 from evalframe.sources.choice import rows_run
@@ -40,7 +41,7 @@ def _choices(batches: Iterable[Batch]) -> dict[str, pa.Table]:
     seen: set[str] = set()
     parts: dict[str, list[pa.Table]] = {}
     for run in runs:
-        for name, table in run.tables.items():
+        for name, table in in_memory(run.tables).items():
             if "run_id" in table.column_names or run.dataset_id not in seen:
                 parts.setdefault(name, []).append(table)
         seen.add(run.dataset_id)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +19,16 @@ from evalframe.identity import BLOCK, ITEM_COLUMNS, digest_of_blocks
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+_T = TypeVar("_T")
+
 ROWS = 1 << 16
 """Rows of a batch."""
 
 _GROUP = 1 << 24
 """Bytes of rows that a file takes at a time."""
+
+_GIVEN_BACK = 32
+"""Batches after which memory goes back to the system."""
 
 _LITTLE = 1 << 25
 """Bytes of room once rows went into files."""
@@ -68,8 +73,9 @@ class Shards:
         for path in self.paths:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 groups = groups_with(file, where or {})
-                for batch in file.iter_batches(ROWS, groups, columns=schema.names):
+                for batch in given_back(file.iter_batches(ROWS, groups, columns=schema.names)):
                     yield matching(batch.select(schema.names).cast(schema), where or {})
+            give_back()
 
     def reader(self) -> pa.RecordBatchReader:
         """The rows as a stream."""
@@ -87,7 +93,7 @@ Rows: TypeAlias = "pa.Table | Shards"
 ITEMS = pa.schema({name: pa.large_string() for name in ITEM_COLUMNS})
 """Columns of the rows that name an evaluation set."""
 
-Sort: TypeAlias = "Callable[[Shards, Sequence[str]], Iterable[pa.RecordBatch]]"
+Sort: TypeAlias = "Callable[[Shards, Sequence[str]], Generator[pa.RecordBatch, None, None]]"
 """Gives rows in ascending order of columns, text by its UTF-8 bytes, nulls last; however many there are."""
 
 
@@ -102,6 +108,7 @@ class Spool:
         self._folder, self._sort, self._room = folder, sort, room
         self._held: dict[str, list[pa.Table]] = {}
         self._files: dict[str, _File] = {}
+        self._sorts: list[Generator[pa.RecordBatch, None, None]] = []
         self._bytes = 0
         self._made = 0
 
@@ -109,6 +116,8 @@ class Spool:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for sort in self._sorts:
+            sort.close()  # one that was left half way, as where a row was refused, holds an engine
         for file in self._files.values():
             file.abandon()
 
@@ -148,7 +157,8 @@ class Spool:
         """The rows in ascending order of columns `by`, text by its UTF-8 bytes, nulls last."""
         if isinstance(rows, Shards):
             assert self._sort is not None, "files are only written where they can be sorted"
-            for batch in self._sort(rows, by):
+            self._sorts.append(self._sort(rows, by))
+            for batch in self._sorts[-1]:
                 yield batch.cast(rows.schema)
         else:
             yield from rows.sort_by([(name, "ascending") for name in by]).to_batches(ROWS)
@@ -225,6 +235,20 @@ def _told(path: Path) -> Iterator[None]:
             where=str(path.parent),
             hint="export TMPDIR=DIR  # a folder with room, then the same command again",
         ) from None
+
+
+def given_back(parts: Iterable[_T]) -> Iterator[_T]:
+    """Parts of a table, unchanged, with `give_back` now and then."""
+    for number, part in enumerate(parts, start=1):
+        yield part
+        if number % _GIVEN_BACK == 0:
+            give_back()
+    give_back()
+
+
+def give_back() -> None:
+    """Have Arrow return what it keeps for more rows like those that were read: what comes next is of another kind."""
+    pa.default_memory_pool().release_unused()
 
 
 def blocks(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
+from evalframe.contracts.shards import Rows, Spool
 from evalframe.sources.choice_json import ROW_LIMIT, read_objects
 from evalframe.sources.choice_outcomes import read_outcome_tables
 from evalframe.sources.choice_rows import checked_row
@@ -22,20 +21,25 @@ class ChoiceRun:
 
     run_id: str
     dataset_id: str
-    tables: Mapping[str, pa.Table]
+    tables: Mapping[str, Rows]
     inputs: Mapping[str, Any]
     has_probabilities: bool
 
 
-def read_rows(path: Path, run_id: str, row_limit: int = ROW_LIMIT) -> ChoiceRun:
-    """KEV rows of one run. Raises InputError (unreadable) or ContractError (cannot be meant), naming the row."""
+def read_rows(path: Path, run_id: str, spool: Spool | None = None, row_limit: int = ROW_LIMIT) -> ChoiceRun:
+    """KEV rows of one run, in memory unless there is a spool that they outgrow.
+
+    Raises InputError (unreadable) or ContractError (cannot be meant), naming the row.
+    """
     digest = file_sha256(path)
-    return _run(read_objects(path, row_limit), run_id, str(path), {"rows_sha256": digest})
+    return _run(read_objects(path, row_limit), run_id, str(path), {"rows_sha256": digest}, spool)
 
 
-def rows_run(rows: Iterable[Mapping[str, Any]], run_id: str, where: str = "rows") -> ChoiceRun:
-    """`read_rows` for rows that are in memory already; `where` names them in refusals."""
-    return _run(rows, run_id, where, {})
+def rows_run(
+    rows: Iterable[Mapping[str, Any]], run_id: str, where: str = "rows", spool: Spool | None = None
+) -> ChoiceRun:
+    """`read_rows` for rows from elsewhere; `where` names them in refusals."""
+    return _run(rows, run_id, where, {}, spool)
 
 
 def read_outcomes(path: Path, run_id: str) -> ChoiceRun:
@@ -44,8 +48,10 @@ def read_outcomes(path: Path, run_id: str) -> ChoiceRun:
     return ChoiceRun(run_id, dataset_id, tables, {"outcomes_sha256": digest}, has_probabilities=False)
 
 
-def _run(rows: Iterable[Mapping[str, Any]], run_id: str, where: str, inputs: Mapping[str, Any]) -> ChoiceRun:
-    collected = RowTables(where)
+def _run(
+    rows: Iterable[Mapping[str, Any]], run_id: str, where: str, inputs: Mapping[str, Any], spool: Spool | None
+) -> ChoiceRun:
+    collected = RowTables(where, spool or Spool())
     collected.add(checked_row(row, place, where) for place, row in enumerate(rows))
     dataset_id, tables = collected.tables(run_id)
     return ChoiceRun(run_id, dataset_id, tables, inputs or {"dataset_id": dataset_id}, has_probabilities=True)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from evalframe.contracts import conform, contract
 from evalframe.errors import ContractError, MissingField
 from evalframe.identity import data_digest
+from evalframe.sources.choice_neighbours import refuse_duplicates
 from evalframe.sources.choice_rows import CLEAN, DEFAULT_QUESTION, TYPES
-from evalframe.sources.choice_tables import Cells, refuse_duplicates
+from evalframe.sources.choice_tables import Cells
 from evalframe.sources.fields import Fields, read_fields
 from evalframe.sources.values import first, ids, is_text, normalised, shown
 

@@ -8,26 +8,31 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evalframe.contracts import conform, contract
-from evalframe.errors import ChoiceRowRefused, DuplicateItem
-from evalframe.identity import data_digest, sha256_text
+from evalframe.contracts.shards import ITEMS, ROWS, Rows, Spool, batches_of, blocks
+from evalframe.errors import EvalframeError
+from evalframe.identity import sha256_text
+from evalframe.sources.choice_neighbours import BY_PAIR, BY_QUESTION, refuse_siblings, unrepeated
 from evalframe.sources.choice_rows import CLEAN, ChoiceRow
-from evalframe.sources.values import shown
 
 Cell = tuple[str, str | None, str | None, str | None]
 """variant, source, task, type."""
 
-_BLOCK = 1 << 16
-"""Rows held as Python objects at a time."""
+_BLOCK = 1 << 13
+"""Rows held as Python objects at a time: each takes some kilobytes."""
 
 _QUESTION_FIELDS = (
     "id", "question", "group", "source", "task", "type", "variant", "keys", "label", "pair_id", "sibling",
     "control_id", "parent", "family",
 )  # fmt: skip
 _ANSWER_FIELDS = ("item_id", "question", "cluster_id", "label", "p", "p_sum", "error")
+
+_RANKS = pa.schema({"item_index": pa.int64(), "question_index": pa.int64()})
+_PAIRS = pa.schema(
+    [*((name, pa.large_string()) for name in ("pair_id", "question", "sibling")), ("item_index", pa.int64())]
+)
 
 
 class Cells:
@@ -65,103 +70,109 @@ def _cell_order(cell: Cell) -> tuple[tuple[bool, str], ...]:
 
 
 class RowTables:
-    """Collects checked rows and makes `choice_questions`, `choice_probabilities` and `choice_cells` of them."""
+    """Takes checked rows and makes `choice_questions`, `choice_probabilities` and `choice_cells` of them.
 
-    def __init__(self, where: str) -> None:
-        self._where = where
+    Rows go into the spool a block at a time; what they need to know of each other comes from sorting them there.
+    """
+
+    def __init__(self, where: str, spool: Spool) -> None:
+        self._where, self._spool = where, spool
         self._cells = Cells()
-        self._siblings: dict[tuple[str, str], dict[str, int]] = {}
+        self._questions = _schema("choice_questions", _QUESTION_FIELDS, item_index=pa.int64())
+        self._answered = _schema("choice_probabilities", _ANSWER_FIELDS, cell=pa.int64())
         self._pending: list[ChoiceRow] = []
-        self._questions: list[pa.Table] = []
-        self._answers: list[pa.Table] = []
-        self._cell_numbers: list[NDArray[np.int32]] = []
-        self._digests: list[str] = []
+        self._n = 0
 
     def add(self, rows: Iterable[ChoiceRow]) -> None:
-        """Take rows in their order. Raises ChoiceRowRefused for a third or repeated sibling of a pair."""
-        for row in rows:
-            self._check_pair(row)
-            self._digests.append(_label_digest(row))
-            self._pending.append(row)
-            if len(self._pending) == _BLOCK:
-                self._flush()
+        """Take rows in their order. What is raised while they are read comes after what is wrong with earlier ones."""
+        try:
+            for row in rows:
+                self._pending.append(row)
+                if len(self._pending) == _BLOCK:
+                    self._flush()
+        except EvalframeError:
+            self._refuse_siblings()
+            raise
 
-    def tables(self, run_id: str) -> tuple[str, dict[str, pa.Table]]:
-        """(dataset_id, tables by name). Raises DuplicateItem where two rows have one (id, question)."""
-        self._flush()
-        questions = pa.concat_tables([_empty("choice_questions", _QUESTION_FIELDS), *self._questions])
-        answers = pa.concat_tables([_empty("choice_probabilities", _ANSWER_FIELDS), *self._answers])
-        n = len(questions)
-        order = pc.sort_indices(questions.select(["id", "question"]), [("id", "ascending"), ("question", "ascending")])
-        places = order.to_numpy()
-        ordered = questions.take(order)
-        refuse_duplicates(ordered.column("id"), ordered.column("question"), places, self._where)
-        dataset = _dataset_id(questions.column("id"), self._digests)
-        ranks = np.empty(n, np.int64)
-        ranks[places] = np.arange(n)
-        cells = np.concatenate([np.zeros(0, np.int32), *self._cell_numbers])
-        names = pa.repeat(pa.scalar(dataset, pa.large_string()), n)
+    def tables(self, run_id: str) -> tuple[str, dict[str, Rows]]:
+        """(dataset_id, tables by name).
+
+        Raises ChoiceRowRefused for a third or repeated sibling of a pair, DuplicateItem where two rows have one (id,
+        question).
+        """
+        self._refuse_siblings()
+        items = self._spool.take("items", ITEMS)
+        dataset = self._spool.digest(items)[0][:16]  # over the sorted (id, label digest)
+        self._spool.discard(items)
+        questions = self._ranked(dataset)
         return dataset, {
             "choice_cells": self._cells.table(run_id, has_probabilities=True),
-            "choice_questions": conform(
-                contract("choice_questions"),
-                ordered.append_column("dataset_id", names).append_column("question_index", pa.array(np.arange(n))),
-            ),
-            "choice_probabilities": conform(
-                contract("choice_probabilities"),
-                answers.append_column("run_id", pa.repeat(pa.scalar(run_id, pa.large_string()), n))
-                .append_column("item_index", pa.array(np.arange(n)))
-                .append_column("dataset_id", names)
-                .append_column("question_index", pa.array(ranks))
-                .append_column("cell_index", pa.array(self._cells.ranks()[cells] if n else cells)),
-            ),
+            "choice_questions": questions,
+            "choice_probabilities": self._answers(run_id, dataset),
             "choice_confidences": contract("choice_confidences").empty(),
         }
+
+    def _ranked(self, dataset: str) -> Rows:
+        """`choice_questions`, in the order of their ranks; "ranks" holds the rank of each row of the file."""
+        target = contract("choice_questions")
+        rows, n = self._spool.take("questions", self._questions), 0
+        for batch in unrepeated(self._spool.ordered(rows, BY_QUESTION), self._where):
+            index = pa.array(np.arange(n, n + len(batch)))
+            ranked = pa.Table.from_batches([batch.drop_columns(["item_index"])])
+            ranked = ranked.append_column("dataset_id", _repeated(dataset, len(batch)))
+            self._spool.add(target.name, conform(target, ranked.append_column("question_index", index)))
+            self._spool.add("ranks", pa.table([batch["item_index"], index], schema=_RANKS))
+            n += len(batch)
+        self._spool.discard(rows)
+        return self._spool.take(target.name, target.arrow_schema())
+
+    def _answers(self, run_id: str, dataset: str) -> Rows:
+        """`choice_probabilities`, in the order of the file."""
+        target, cells = contract("choice_probabilities"), self._cells.ranks()
+        rows, ranks = self._spool.take("answers", self._answered), self._spool.take("ranks", _RANKS)
+        read = batches_of(rows, self._answered.names)
+        placed = self._spool.ordered(ranks, ("item_index",))
+        for answers, places in zip(blocks(read, ROWS), blocks(placed, ROWS), strict=True):
+            cell = pa.array(cells[answers["cell"].to_numpy()])
+            table = (
+                answers.drop_columns(["cell"])
+                .append_column("run_id", _repeated(run_id, len(answers)))
+                .append_column("item_index", places["item_index"])
+                .append_column("dataset_id", _repeated(dataset, len(answers)))
+                .append_column("question_index", places["question_index"])
+                .append_column("cell_index", cell)
+            )
+            self._spool.add(target.name, conform(target, table))
+        self._spool.discard(rows)
+        self._spool.discard(ranks)
+        return self._spool.take(target.name, target.arrow_schema())
 
     def _flush(self) -> None:
         rows, self._pending = self._pending, []
         if not rows:
             return
-        self._questions.append(_part("choice_questions", _QUESTION_FIELDS, rows))
-        self._answers.append(_part("choice_probabilities", _ANSWER_FIELDS, rows))
-        numbers = [self._cells.number((row.variant, row.source, row.task, row.type)) for row in rows]
-        self._cell_numbers.append(np.array(numbers, np.int32))
+        places = range(self._n, self._n + len(rows))
+        cells = [self._cells.number((row.variant, row.source, row.task, row.type)) for row in rows]
+        self._spool.add("questions", _part(self._questions, rows, item_index=places))
+        self._spool.add("answers", _part(self._answered, rows, cell=cells))
+        nothing = [None] * len(rows)
+        digests = [_label_digest(row) for row in rows]
+        items = {"item_id": [row.id for row in rows], "label": digests, "cluster_id": nothing, "stratum": nothing}
+        self._spool.add("items", pa.table(items, schema=ITEMS))
+        paired = [
+            (row.pair_id, row.question, row.sibling, place)
+            for row, place in zip(rows, places, strict=True)
+            if row.pair_id is not None and row.variant == CLEAN
+        ]
+        if paired:
+            self._spool.add("pairs", pa.table(list(zip(*paired, strict=True)), schema=_PAIRS))
+        self._n += len(rows)
 
-    def _check_pair(self, row: ChoiceRow) -> None:
-        if row.pair_id is None or row.variant != CLEAN:
-            return
-        place = len(self._digests)
-        sides = self._siblings.setdefault((row.pair_id, row.question), {})
-        side = row.sibling or ""
-        if side in sides or len(sides) == 2:
-            others = ", ".join(map(str, sides.values()))
-            raise ChoiceRowRefused(
-                "a pair has two siblings, each once",
-                expected=f"no second sibling {side!r}" if side in sides else "two siblings",
-                found=f"pair_id {shown(row.pair_id)}, sibling {shown(row.sibling)} in row {place} beside rows {others}"
-                " (from 0)",
-                where=self._where,
-                hint="evalframe explain choice_pairs",
-            )
-        sides[side] = place
-
-
-def refuse_duplicates(ids: pa.ChunkedArray, questions: pa.ChunkedArray, places: NDArray[Any], where: str) -> None:
-    """Raise DuplicateItem where neighbours of the sorted (id, question) are equal. places: their rows in the file."""
-    if len(ids) < 2:
-        return
-    same = pc.and_(pc.equal(ids[1:], ids[:-1]), pc.equal(questions[1:], questions[:-1]))
-    at = pc.index(same, True).as_py()
-    if at >= 0:
-        first, second = sorted((int(places[at]), int(places[at + 1])))
-        raise DuplicateItem(
-            "one question stands in two rows",
-            expected="every (id, question) once",
-            found=f"id {shown(ids[at].as_py())}, question {shown(questions[at].as_py())} in rows {first} and {second}"
-            " (from 0)",
-            where=where,
-            hint="keep one of the two rows, or give them different ids",
-        )
+    def _refuse_siblings(self) -> None:
+        self._flush()
+        pairs = self._spool.take("pairs", _PAIRS)
+        refuse_siblings(self._spool.ordered(pairs, BY_PAIR), self._where)
+        self._spool.discard(pairs)
 
 
 def _label_digest(row: ChoiceRow) -> str:
@@ -170,22 +181,17 @@ def _label_digest(row: ChoiceRow) -> str:
     return sha256_text(json.dumps(told, ensure_ascii=False, separators=(",", ":")))
 
 
-def _dataset_id(ids: pa.ChunkedArray, digests: Sequence[str]) -> str:
-    """16 hex of the SHA-256 over the sorted (id, label digest)."""
-    nothing = pa.nulls(len(ids), pa.large_string())
-    label = pa.array(digests, pa.large_string())
-    return data_digest(pa.table({"item_id": ids, "label": label, "cluster_id": nothing, "stratum": nothing}))[:16]
+def _part(schema: pa.Schema, rows: Sequence[ChoiceRow], **more: Sequence[int]) -> pa.Table:
+    """The rows' fields as columns of `schema`; `more` are those that no row has."""
+    columns = {field.name: more.get(field.name) or [getattr(row, field.name) for row in rows] for field in schema}
+    return pa.table(columns, schema=schema)
 
 
-def _part(table: str, names: Sequence[str], rows: Sequence[ChoiceRow]) -> pa.Table:
-    schema = _schema(table, names)
-    return pa.table([pa.array([getattr(row, f.name) for row in rows], f.type) for f in schema], schema=schema)
+def _repeated(text: str, n: int) -> pa.Array:
+    return pa.repeat(pa.scalar(text, pa.large_string()), n)
 
 
-def _empty(table: str, names: Sequence[str]) -> pa.Table:
-    return _schema(table, names).empty_table()
-
-
-def _schema(table: str, names: Sequence[str]) -> pa.Schema:
+def _schema(table: str, names: Sequence[str], **more: pa.DataType) -> pa.Schema:
+    """Columns of a contract, and others."""
     whole = contract(table).arrow_schema()
-    return pa.schema([whole.field(name) for name in names])
+    return pa.schema([*(whole.field(name) for name in names), *more.items()])

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalframe.contracts.shards import Spool
 from evalframe.errors import UnknownName, UsageError
 from evalframe.protocols import Protocol, all_protocols
 from evalframe.relations import catalogue
@@ -21,6 +22,7 @@ from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.score import Run, Scored
 from evalframe.verbs.score import score as score_run
+from evalframe.verbs.spooling import spooled
 
 DEFAULT_POLICY = "kev-choice/2"
 IN_SAMPLE = "temperature fitted on evaluated rows"
@@ -82,27 +84,28 @@ def score(
     Raises InputError or UsageError (exit 2), ContractError, ProtocolError or StoreConflict (exit 4); nothing is written
     then.
     """
-    run = _read(rows, outcomes, run_id, tags)
-    protocol = policy_of(policy)
-    chosen, calibration, taint = dict(settings or {}), None, None
-    if calibration_rows is not None:
-        fitted_on = _calibration(Path(calibration_rows), run, chosen)
-        if allow_in_sample:
-            taint = IN_SAMPLE
-        else:
-            refuse_leak(fitted_on.tables, run.tables)
-        chosen["temperature"] = fitted_temperature(fitted_on.tables, protocol, protocol.settings(chosen))
-        calibration = {**fitted_on.inputs, "dataset_id": fitted_on.dataset_id, "temperature": chosen["temperature"]}
-        run = replace(run, inputs={**run.inputs, "calibration": dict(fitted_on.inputs)})
-    scored = score_run(
-        Run(run.run_id, protocol.system, run.dataset_id, run.tables, run.inputs, tags or {}),
-        protocol,
-        chosen,
-        store=None if store is None else Store.open(store, create=True),
-        relations=catalogue(*([relations] if relations else [])),
-        also=_ALSO,
-        taint=taint,
-    )
+    with spooled() as spool:
+        run = _read(rows, outcomes, run_id, tags, spool)
+        protocol = policy_of(policy)
+        chosen, calibration, taint = dict(settings or {}), None, None
+        if calibration_rows is not None:
+            fitted_on = _calibration(Path(calibration_rows), run, chosen, spool)
+            if allow_in_sample:
+                taint = IN_SAMPLE
+            else:
+                refuse_leak(fitted_on.tables, run.tables)
+            chosen["temperature"] = fitted_temperature(fitted_on.tables, protocol, protocol.settings(chosen))
+            calibration = {**fitted_on.inputs, "dataset_id": fitted_on.dataset_id, "temperature": chosen["temperature"]}
+            run = replace(run, inputs={**run.inputs, "calibration": dict(fitted_on.inputs)})
+        scored = score_run(
+            Run(run.run_id, protocol.system, run.dataset_id, run.tables, run.inputs, tags or {}),
+            protocol,
+            chosen,
+            store=None if store is None else Store.open(store, create=True),
+            relations=catalogue(*([relations] if relations else [])),
+            also=_ALSO,
+            taint=taint,
+        )
     result = ChoiceScores(**vars(scored), inputs=run.inputs, calibration=calibration)
     if output is not None:
         write_text(output, result.to_json(), force=force)
@@ -129,7 +132,11 @@ def policy_of(policy: str) -> Protocol:
 
 
 def _read(
-    rows: Path | str | None, outcomes: Path | str | None, run_id: str | None, tags: Mapping[str, str] | None
+    rows: Path | str | None,
+    outcomes: Path | str | None,
+    run_id: str | None,
+    tags: Mapping[str, str] | None,
+    spool: Spool,
 ) -> ChoiceRun:
     if (rows is None) == (outcomes is None):
         raise UsageError(
@@ -139,11 +146,11 @@ def _read(
             hint="evalframe kev score --rows rows.jsonl --output out.json",
         )
     path = Path(rows if rows is not None else outcomes or "")
-    read = read_rows if rows is not None else read_outcomes
-    return read(path, named(run_id, path.stem, tags))
+    name = named(run_id, path.stem, tags)
+    return read_outcomes(path, name) if rows is None else read_rows(path, name, spool)
 
 
-def _calibration(path: Path, run: ChoiceRun, settings: Mapping[str, str]) -> ChoiceRun:
+def _calibration(path: Path, run: ChoiceRun, settings: Mapping[str, str], spool: Spool) -> ChoiceRun:
     if "temperature" in settings or not run.has_probabilities:
         raise UsageError(
             "a temperature cannot be fitted",
@@ -154,4 +161,4 @@ def _calibration(path: Path, run: ChoiceRun, settings: Mapping[str, str]) -> Cho
             where="--calibration-rows",
             hint="evalframe kev score --rows rows.jsonl --calibration-rows other.jsonl --output out.json",
         )
-    return read_rows(path, run.run_id)
+    return read_rows(path, run.run_id, spool)

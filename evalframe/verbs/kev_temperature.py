@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from evalframe.contracts import contract
+from evalframe.contracts.shards import Rows, Shards
 from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import CalibrationLeak, CalibrationMissing
 from evalframe.protocols.base import Protocol
 from evalframe.relations import catalogue, plan
+from evalframe.relations.plan import quoted
 
-Tables = Mapping[str, pa.Table]
+Tables = Mapping[str, Rows]
 
 STEPS = 80
 """The grid is 4^(-1), ..., 4^0, ..., 4^1 in this many equal steps of the logarithm, written with six decimals."""
 
 _HALF = STEPS // 2
+_QUESTIONS = "choice_questions"
 
 
 def grid(step: int) -> str:
@@ -35,8 +36,8 @@ def fitted_temperature(tables: Tables, protocol: Protocol, settings: Mapping[str
     is labelled and answered.
     """
     with DuckDB() as engine:
-        for name, table in tables.items():
-            engine.bind(name, table)
+        for name, rows in tables.items():
+            engine.bind(name, rows.paths if isinstance(rows, Shards) else rows)
 
         @cache
         def nll(step: int) -> float:
@@ -62,22 +63,27 @@ def fitted_temperature(tables: Tables, protocol: Protocol, settings: Mapping[str
 
 def refuse_leak(calibration: Tables, evaluated: Tables) -> None:
     """Raise CalibrationLeak where both runs hold an id, a group, or a row and what it was made from."""
-    for what, ours, theirs in (
-        ("groups", _names(calibration, ("group",)), _names(evaluated, ("group",))),
-        ("rows", _names(calibration, ("id", "parent")), _names(evaluated, ("id", "parent"))),
-    ):
-        shared = pc.unique(ours.filter(pc.is_in(ours, theirs))).sort()
-        if len(shared):
-            named = ", ".join(shared.slice(0, 5).to_pylist())
+    with DuckDB() as engine:
+        for name, tables in (("calibration", calibration), ("evaluated", evaluated)):
+            rows = tables[_QUESTIONS]
+            engine.bind(name, rows.paths if isinstance(rows, Shards) else rows, contract(_QUESTIONS))
+        for what, columns in (("groups", ("group",)), ("rows", ("id", "parent"))):
+            shared = f"(({_names('calibration', columns)}) INTERSECT ({_names('evaluated', columns)}))"
+            (n,) = engine.query(f"SELECT count(*) AS n FROM {shared}")["n"].to_pylist()
+            if not n:
+                continue
+            named = engine.query(f"SELECT name FROM {shared} ORDER BY name LIMIT 5")["name"].to_pylist()
             raise CalibrationLeak(
                 "the temperature would be fitted on what is evaluated",
                 expected=f"calibration {what} that are not among those evaluated, nor made from them",
-                found=f"{len(shared)} shared: {named}{', ...' if len(shared) > 5 else ''}",
+                found=f"{n} shared: {', '.join(named)}{', ...' if n > 5 else ''}",
                 where="calibration rows",
                 hint="leave these rows out of the calibration file",
             )
 
 
-def _names(tables: Tables, columns: tuple[str, ...]) -> pa.Array:
-    questions = tables["choice_questions"]
-    return pa.concat_arrays([questions[name].combine_chunks().drop_null() for name in columns])
+def _names(table: str, columns: Sequence[str]) -> str:
+    """The texts of some columns, each a row."""
+    return " UNION ALL ".join(
+        f"(SELECT {quoted(column)} AS name FROM {table} WHERE {quoted(column)} IS NOT NULL)" for column in columns
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ def spooled(room: int | None = None) -> Iterator[Spool]:
         folder.remove()
 
 
-def _sorted(rows: Shards, by: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _sorted(rows: Shards, by: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
     with DuckDB() as engine:
         engine.bind("rows", rows.reader())
         yield from engine.stream(f'SELECT * FROM "rows"{in_order(by, nulls="LAST")}', "a sorted table")
