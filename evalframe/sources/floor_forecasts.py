@@ -6,7 +6,7 @@ a decision sees one row of the model and the ten rows after it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,22 +41,26 @@ class Forecasts:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The forecasts of some sessions from one folder. digests: SHA-256 of every file read, by path in the folder."""
+    """What is known of one folder after reading. digests: SHA-256 of every file read, by path in the folder.
 
-    forecasts: tuple[Forecasts, ...]
+    n_not_finite: forecasts of all its sessions that were marked valid and are NaN or infinite.
+    """
+
     digests: Mapping[str, str]
+    n_not_finite: int
 
 
-def read_run(folder: Path, sessions: Sequence[Session]) -> RunFolder:
+def read_run(folder: Path, sessions: Sequence[Session], take: Callable[[Forecasts], None]) -> RunFolder:
     """Forecasts of `sessions` from `pred/<session>.npy` [T, 3, 10] and `valid/<session>.npy` [T, 10] bool.
 
+    Each session is given to `take` as soon as it was read, and not kept.
     Raises SessionMissing, InputError for an unreadable array, and ForecastRefused: another length than the target, or
     a valid forecast outside [0, 1], naming session, row and step.
     """
     names = [session.name for session in sessions]
     files = {part: files_of(names, session_files(folder / part), folder / part) for part in ("pred", "valid")}
     digests: dict[str, str] = {}
-    read = []
+    n_not_finite = 0
     for session in sessions:
         predicted, valid = read_npy(files["pred"][session.name], "f"), read_npy(files["valid"][session.name], "b")
         digests[f"pred/{session.name}.npy"], digests[f"valid/{session.name}.npy"] = predicted.sha256, valid.sha256
@@ -64,8 +68,10 @@ def read_run(folder: Path, sessions: Sequence[Session]) -> RunFolder:
         require_shape(files["pred"][session.name], predicted.array, (session.n_rows, columns, STEPS), ForecastRefused)
         require_shape(files["valid"][session.name], valid.array, (session.n_rows, STEPS), ForecastRefused)
         _refuse_out_of_range(session, predicted.array, valid.array, files["pred"][session.name])
-        read.append(by_source_row(session, predicted.array[:, WEARER, :], valid.array))
-    return RunFolder(tuple(read), digests)
+        forecasts = by_source_row(session, predicted.array[:, WEARER, :], valid.array)
+        n_not_finite += forecasts.n_not_finite
+        take(forecasts)
+    return RunFolder(digests, n_not_finite)
 
 
 def by_source_row(session: Session, p_wearer: NDArray[Any], valid: NDArray[np.bool_]) -> Forecasts:
@@ -79,14 +85,8 @@ def by_source_row(session: Session, p_wearer: NDArray[Any], valid: NDArray[np.bo
     return Forecasts(session, turned, usable, int((valid & ~finite).sum()))
 
 
-def forecasts_table(run_id: str, sets: Mapping[str, RunFolder]) -> pa.Table:
-    """`floor_forecasts` of a run. sets: the folders by the name of their set, `run` or `calibration`."""
-    parts = [_part(run_id, name, one) for name, folder in sets.items() for one in folder.forecasts]
-    target = contract("floor_forecasts")
-    return pa.concat_tables(parts) if parts else target.empty()
-
-
-def _part(run_id: str, forecast_set: str, forecasts: Forecasts) -> pa.Table:
+def forecasts_table(run_id: str, forecast_set: str, forecasts: Forecasts) -> pa.Table:
+    """The rows of `floor_forecasts` of one session of a run. forecast_set: `run` or `calibration`."""
     n_rows = forecasts.session.n_rows
     offsets = pa.array(np.arange(0, n_rows * STEPS + 1, STEPS, dtype=np.int32))
     p = pa.array(forecasts.p_wearer.ravel(), mask=~forecasts.usable.ravel())

@@ -7,7 +7,8 @@ column repeats itself; other integers as deltas. Row groups of about 64 MB of Ar
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -210,8 +211,33 @@ def read(source: Path | bytes, schema: pa.Schema, root: Path | str, *, dictionar
     Raises StoreCorrupt when the bytes are not what a writer wrote.
     """
     where = source if isinstance(source, Path) else root
+    texts = [field.name for field in schema if pa.types.is_large_string(field.type)] if dictionaries else []
+    opened = pa.BufferReader(source) if isinstance(source, bytes) else source
+    with _sound(where, root), pq.ParquetFile(opened, page_checksum_verification=True, read_dictionary=texts) as file:
+        held = _held(file, schema, where, root)
+        # Threads cost more than they save on a file of a few pages.
+        table = file.read(columns=sorted(held), use_threads=file.metadata.num_rows > _SAMPLE)
+        return _in_schema(table, schema, texts)
+
+
+def parts(path: Path, schema: pa.Schema, root: Path | str, holding: Mapping[str, int]) -> Iterator[pa.Table]:
+    """What `read` gives, a row group at a time. holding: whole numbers that rows must have in columns of `schema`.
+
+    Row groups that say that they have none of them are not read.
+    """
+    from evalframe.contracts.shards import groups_with, matching  # loads Arrow's functions, which takes longer
+
+    with _sound(path, root), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        held = _held(file, schema, path, root)
+        for group in groups_with(file, holding):
+            yield matching(_in_schema(file.read_row_group(group, columns=sorted(held)), schema), holding)
+
+
+@contextmanager
+def _sound(where: Path | str, root: Path | str) -> Iterator[None]:
+    """What reading a damaged file raises, as StoreCorrupt."""
     try:
-        return _read(source, schema, where, root, dictionaries)
+        yield
     except (pa.ArrowException, OSError, ValueError) as damage:
         if isinstance(damage, OSError) and damage.errno is not None:  # Arrow reports broken pages as OSError too
             with reported("reading", where):
@@ -225,15 +251,16 @@ def read(source: Path | bytes, schema: pa.Schema, root: Path | str, *, dictionar
         ) from damage
 
 
-def _read(source: Path | bytes, schema: pa.Schema, where: Path | str, root: Path | str, dictionaries: bool) -> pa.Table:
-    texts = [field.name for field in schema if pa.types.is_large_string(field.type)] if dictionaries else []
-    opened = pa.BufferReader(source) if isinstance(source, bytes) else source
-    with pq.ParquetFile(opened, page_checksum_verification=True, read_dictionary=texts) as file:
-        held = set(file.schema_arrow.names).intersection(schema.names)
-        _check_lacking(schema, held, where, root)
-        # Threads cost more than they save on a file of a few pages.
-        table = file.read(columns=sorted(held), use_threads=file.metadata.num_rows > _SAMPLE)
-    wanted = pa.schema([_DICTIONARY.with_name(f.name) if f.name in texts else f for f in schema])
+def _held(file: pq.ParquetFile, schema: pa.Schema, where: Path | str, root: Path | str) -> set[str]:
+    """The columns of `schema` that the file has."""
+    held = set(file.schema_arrow.names).intersection(schema.names)
+    _check_lacking(schema, held, where, root)
+    return held
+
+
+def _in_schema(table: pa.Table, schema: pa.Schema, dictionaries: Collection[str] = ()) -> pa.Table:
+    wanted = pa.schema([_DICTIONARY.with_name(f.name) if f.name in dictionaries else f for f in schema])
+    held = set(table.column_names)
     columns = [_as(table.column(f.name), f.type) if f.name in held else pa.nulls(len(table), f.type) for f in wanted]
     return pa.table(columns, schema=wanted)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,13 +55,30 @@ def read(
     columns: Collection[str] | None = None,
 ) -> pa.Table:
     """The rows of `files`, in the columns of the table's contract, or those named."""
-    schema = contract(table).arrow_schema()
-    if columns is not None:
-        schema = pa.schema([schema.field(name) for name in columns])
+    schema = _schema(table, columns)
     paths = files(snapshot, table, kinds, fingerprints)
     return pa.concat_tables(
         [schema.empty_table(), *(parquet.read(path, schema, snapshot.files.root) for path in paths)]
     )
+
+
+def parts(
+    snapshot: Snapshot,
+    table: str,
+    kinds: Collection[str],
+    fingerprints: Collection[str] | None = None,
+    columns: Collection[str] | None = None,
+    holding: Mapping[str, int] | None = None,
+) -> Iterator[pa.Table]:
+    """What `read` gives, some rows at a time. holding: whole numbers that rows must have in columns that are read."""
+    schema = _schema(table, columns)
+    paths = files(snapshot, table, kinds, fingerprints)
+    return (part for path in paths for part in parquet.parts(path, schema, snapshot.files.root, holding or {}))
+
+
+def _schema(table: str, columns: Collection[str] | None) -> pa.Schema:
+    schema = contract(table).arrow_schema()
+    return schema if columns is None else pa.schema([schema.field(name) for name in columns])
 
 
 class _Compacted(NamedTuple):

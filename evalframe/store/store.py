@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -287,6 +287,20 @@ class Store:
 
         kinds = self._kinds(table)
         return reading.read(self._snapshot(runs, kinds), table, kinds, fingerprints, columns)
+
+    def parts(
+        self,
+        table: str,
+        runs: Collection[str] | None = None,
+        fingerprints: Collection[str] | None = None,
+        columns: Collection[str] | None = None,
+        holding: Mapping[str, int] | None = None,
+    ) -> Iterator[pa.Table]:
+        """What `read` gives, some rows at a time. holding: whole numbers that rows must have in columns read."""
+        from evalframe.store import reading
+
+        kinds = self._kinds(table)
+        return reading.parts(self._snapshot(runs, kinds), table, kinds, fingerprints, columns, holding)
 
     def views(
         self, runs: Collection[str] | None = None, tables: Collection[str] | None = None

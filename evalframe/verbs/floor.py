@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from evalframe.contracts.shards import holding
 from evalframe.errors import UsageError
 from evalframe.protocols.easycom_floor import PRE, TIMINGS, by_timing
 from evalframe.protocols.easycom_floor.recalls import read_recalls
 from evalframe.protocols.easycom_floor.times import microseconds
 from evalframe.relations import catalogue
-from evalframe.sources.floor_targets import Targets
 from evalframe.store import Store
 from evalframe.store.layout import refuse_no_text
 from evalframe.underway import counted
 from evalframe.verbs import drawing
 from evalframe.verbs.floor_files import REPORT, RunRows, table_of
 from evalframe.verbs.floor_inputs import Asked, Question, ask, calibration_of, folders_of
-from evalframe.verbs.floor_timelines import timelines
+from evalframe.verbs.floor_timelines import ORDER, Tracks, first_candidates, timeline
 from evalframe.verbs.naming import listed, named
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.results import Rows
-from evalframe.verbs.score import Scored, score
+from evalframe.verbs.score import Run, Scored, score
+from evalframe.verbs.spooling import spooled
+
+if TYPE_CHECKING:
+    from evalframe.engines.base import Answers
 
 DEFAULT_RECALLS = ("0.7", "0.8", "0.9")
 _COMMAND = "floor evaluate"
@@ -36,7 +41,8 @@ class Evaluated(Rows):
     """A row per run and horizon (events.csv), with the other files' rows, the scored runs and printed timelines."""
 
     question: Question
-    targets: Targets
+    rows_outside: Mapping[str, int]
+    target_files: Mapping[str, str]
     asked: tuple[Asked, ...]
     scored: tuple[Scored, ...]
     rows: tuple[RunRows, ...]
@@ -69,14 +75,14 @@ class Evaluated(Rows):
                 if p.reading
             ],
             "sessions": list(calibration.evaluated),
-            "rows_outside_segments": {name: s.n_rows_outside for name, s in self.targets.sessions.items()},
-            "target_files": dict(self.targets.digests),
+            "rows_outside_segments": dict(self.rows_outside),
+            "target_files": dict(self.target_files),
             "runs": {
                 one.name: {
-                    "run_id": one.run.run_id,
+                    "run_id": one.run_id,
                     "dir": str(one.folders.run),
                     "files": dict(one.sets["run"].digests),
-                    "n_valid_not_finite": sum(f.n_not_finite for s in one.sets.values() for f in s.forecasts),
+                    "n_valid_not_finite": sum(one_set.n_not_finite for one_set in one.sets.values()),
                     "data_digest": scored.data_digest,
                 }
                 for one, scored in zip(self.asked, self.scored, strict=True)
@@ -205,38 +211,48 @@ def evaluate(
     ids = _run_ids(folders, run_prefix, run_id)
     refuse_no_text(question.tags)
     targets = question.targets()
-    asked = tuple(ask(question, targets, name, ids[name], where) for name, where in folders.items())
-    opened = None if store is None else Store.open(store, create=True)
-    scored = tuple(
-        score(
-            one.run,
-            protocol,
-            {**chosen, **calibration.parameters()},
-            store=opened,
-            relations=catalogue(*([relations] if relations else [])),
-            also=(REPORT, "floor_events", "operating_points"),
-            taint=calibration.taint,
+    with spooled() as spool:
+        labels = targets.tables(spool)
+        read = [ask(question, targets, labels, name, ids[name], where, spool) for name, where in folders.items()]
+        opened = None if store is None else Store.open(store, create=True)
+        shown: list[str] = []
+        scored = tuple(
+            score(
+                run,
+                protocol,
+                {**chosen, **calibration.parameters()},
+                store=opened,
+                relations=catalogue(*([relations] if relations else [])),
+                also=(REPORT, "operating_points"),
+                look=partial(_draw, shown, one.name, run, print_event_timelines),
+                taint=calibration.taint,
+            )
+            for one, run in counted("runs", read)
         )
-        for one in counted("runs", asked)
-    )
+    asked = tuple(one for one, _ in read)
     rows = tuple(RunRows(a.name, s, question.recalls) for a, s in zip(asked, scored, strict=True))
     result = Evaluated(
         table_of([row for one in rows for row in one.events()]),
         question,
-        targets,
+        {name: session.n_rows_outside for name, session in targets.sessions.items()},
+        targets.digests,
         asked,
         scored,
         rows,
         calibration_provenance,
-        tuple(
-            text
-            for a, s in zip(asked, scored, strict=True)
-            for text in timelines(a.name, s.relations["floor_events"], a.run.tables, print_event_timelines)
-        ),
+        tuple(shown),
     )
     if output is not None:
         result.write(output, force=force)
     return result
+
+
+def _draw(shown: list[str], name: str, run: Run, n: int, answers: Answers) -> None:
+    """Append the timelines of the first `n` candidates of each kind."""
+    if n > 0:
+        tracks = Tracks(lambda table, where: holding(run.tables[table], where))
+        found = first_candidates(answers.reader("floor_events", order=ORDER), n)
+        shown += [timeline(name, one, tracks) for one in found]
 
 
 def _refuse_derived(settings: Mapping[str, str]) -> None:

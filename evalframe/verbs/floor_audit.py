@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from evalframe.contracts import Column, Contract, conform, contract, read_table, validate
@@ -19,7 +19,8 @@ from evalframe.sources.fields import file_sha256
 from evalframe.store import Store
 from evalframe.store.refusals import command, naming
 from evalframe.verbs import drawing
-from evalframe.verbs.floor_timelines import Event, Tracks, candidates, timeline
+from evalframe.verbs.floor_stored import Place, StoredEvents
+from evalframe.verbs.floor_timelines import Event, timeline
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.results import Rows
 
@@ -31,7 +32,6 @@ QUESTIONS = {
     "q5": "Are right-censored and invalid counts plausible?",
 }
 ANSWERS = ("yes", "no", "unsure")
-_TABLES = ("floor_activity", "floor_segments", "floor_forecasts")
 
 
 def _text(name: str, meaning: str, required: bool = True) -> Column:
@@ -135,20 +135,18 @@ def audit_sheet(
             hint="evalframe floor audit-sheet ... --events 30",
         )
     source = _Stored(Store.open(store), run, by_timing(decision_timing).label)
-    found = source.candidates()
-    drawn = sorted(np.random.default_rng(seed).permutation(len(found))[:events].tolist())
     rows = [
         {
-            "event_key": _key(found[i][0]),
+            "event_key": _key(one[0]),
             "run": run,
-            "session": found[i][0]["session"],
-            "kind": found[i][0]["kind"],
-            "boundary_row": found[i][0]["boundary_row"],
-            "timeline": timeline(run, found[i], source.tracks),
+            "session": one[0]["session"],
+            "kind": one[0]["kind"],
+            "boundary_row": one[0]["boundary_row"],
+            "timeline": timeline(run, one, source.events.tracks),
             "protocol": source.protocol,
             "protocol_fingerprint": source.fingerprint,
         }
-        for i in drawn
+        for one in source.events.candidates(source.events.drawn(seed, events)).values()
     ]
     sheet = Sheet(pa.Table.from_pylist(rows, schema=SHEET.arrow_schema()))
     if output is not None:
@@ -189,7 +187,7 @@ def _frozen(path: Path, store: Path | str, output: Path | None, *, force: bool) 
 
 
 class _Stored:
-    """The events of one run under one protocol in a store, with what their timelines are drawn from."""
+    """The newest results of one run under one protocol in a store."""
 
     def __init__(self, store: Store, run: str, protocol: str, fingerprint: str | None = None) -> None:
         self.run, self.protocol = run, protocol
@@ -209,11 +207,7 @@ class _Stored:
         newest = max(seals, key=lambda seal: seal.created_at)
         self.fingerprint: str = newest.protocol_fingerprint
         self.data_digest: str = newest.inputs["data_digest"]
-        self._events = store.read("floor_events", runs=[run], fingerprints=[self.fingerprint])
-        self.tracks = Tracks({name: store.read(name, runs=[run]) for name in _TABLES})
-
-    def candidates(self) -> list[list[Event]]:
-        return candidates(self._events)
+        self.events = StoredEvents(store, run, self.fingerprint)
 
 
 def _key(event: Event) -> str:
@@ -248,17 +242,23 @@ def _one_source(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[str, str
 
 
 def _require_unchanged(rows: Sequence[Mapping[str, Any]], source: _Stored, path: Path) -> None:
-    stored = {_key(one[0]): one for one in source.candidates()}
+    stored = {_key(one[0]): one for one in source.events.candidates(_places(rows)).values()}
     for row in rows:
         one = stored.get(row["event_key"])
         # A spreadsheet may write other line ends; it must not have written another timeline.
-        if one is None or timeline(source.run, one, source.tracks).split() != row["timeline"].split():
+        if one is None or timeline(source.run, one, source.events.tracks).split() != row["timeline"].split():
             raise _refuse(
                 path,
                 f"event {row['event_key']} is not the stored one",
                 "events and timelines as audit-sheet wrote them",
                 "no such event" if one is None else "a changed timeline",
             )
+
+
+def _places(rows: Sequence[Mapping[str, Any]]) -> list[Place]:
+    """The places that event keys name; session names hold no `/`."""
+    keys = [row["event_key"].split("/") for row in rows]
+    return [(key[0], int(key[-1])) for key in keys if re.fullmatch(r"\d{1,18}", key[-1], re.ASCII)]
 
 
 def _table(rows: Sequence[Mapping[str, Any]], source: _Stored, sheet_sha256: str) -> pa.Table:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalframe.contracts import conform, contract
+from evalframe.contracts.shards import Rows, Spool
 from evalframe.errors import RunNamesDiffer, UsageError
 from evalframe.protocols.base import Protocol
 from evalframe.protocols.easycom_floor.calibration import (
@@ -21,7 +22,7 @@ from evalframe.protocols.easycom_floor.calibration import (
     read_folds,
 )
 from evalframe.protocols.easycom_floor.recalls import Recall
-from evalframe.sources.floor_forecasts import RunFolder, forecasts_table, read_run
+from evalframe.sources.floor_forecasts import Forecasts, RunFolder, forecasts_table, read_run
 from evalframe.sources.floor_sessions import checked_name
 from evalframe.sources.floor_targets import Targets, read_targets
 from evalframe.verbs.score import Run
@@ -59,12 +60,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Asked:
-    """One run with the arrays it was read from, by set of forecasts."""
+    """What one run was read from, by set of forecasts."""
 
     name: str
+    run_id: str
     folders: Folders
     sets: Mapping[str, RunFolder]
-    run: Run
 
 
 def folders_of(runs: Mapping[str, Path], calibration_runs: Mapping[str, Path] | None) -> dict[str, Folders]:
@@ -134,20 +135,38 @@ def calibration_of(
     )
 
 
-def ask(question: Question, targets: Targets, name: str, run_id: str, folders: Folders) -> Asked:
-    """The run `name` with its tables: labels, forecasts, folds and wanted recalls."""
+def ask(
+    question: Question,
+    targets: Targets,
+    labels: Mapping[str, Rows],
+    name: str,
+    run_id: str,
+    folders: Folders,
+    spool: Spool,
+) -> tuple[Asked, Run]:
+    """The run `name` with its tables: labels, forecasts, folds and wanted recalls.
+
+    labels: the tables of `targets`, which all runs share. spool: where forecasts go that do not fit into memory.
+    """
     chosen = question.calibration
     own = chosen.evaluated if folders.calibration else (*chosen.evaluated, *chosen.sessions)
-    sets = {RUN: read_run(folders.run, [targets.sessions[s] for s in dict.fromkeys(own)])}
+    wanted: list[tuple[str, Path, Sequence[str]]] = [(RUN, folders.run, tuple(dict.fromkeys(own)))]
     if folders.calibration:
-        sets[CALIBRATION] = read_run(folders.calibration, [targets.sessions[s] for s in chosen.sessions])
+        wanted.append((CALIBRATION, folders.calibration, chosen.sessions))
+    sets = {}
+    for forecast_set, folder, sessions in wanted:
+
+        def add(forecasts: Forecasts, forecast_set: str = forecast_set) -> None:
+            spool.add("floor_forecasts", forecasts_table(run_id, forecast_set, forecasts))
+
+        sets[forecast_set] = read_run(folder, [targets.sessions[s] for s in sessions], add)
     run = Run(
         run_id=run_id,
         system=question.protocol.system,
         dataset_id=targets.dataset_id,
         tables={
-            **targets.tables(),
-            "floor_forecasts": forecasts_table(run_id, sets),
+            **labels,
+            "floor_forecasts": spool.take("floor_forecasts", contract("floor_forecasts").arrow_schema()),
             "floor_folds": _folds_table(run_id, targets, chosen, CALIBRATION if folders.calibration else RUN),
             "floor_recalls": _recalls_table(run_id, question.recalls),
         },
@@ -159,7 +178,7 @@ def ask(question: Question, targets: Targets, name: str, run_id: str, folders: F
         },
         tags=question.tags,
     )
-    return Asked(name, folders, sets, run)
+    return Asked(name, run_id, folders, sets), run
 
 
 def _folds_table(run_id: str, targets: Targets, calibration: Calibration, calibration_set: str) -> pa.Table:

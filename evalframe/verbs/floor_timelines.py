@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from evalframe.errors import printable
 
@@ -16,43 +19,64 @@ BEFORE = 3
 """Rows shown before the decision."""
 
 Event = dict[str, Any]
+KINDS = ("response", "yield")
+ORDER = ("session", "boundary_row", "horizon_steps")
+"""Columns that put `floor_events` into the order of sessions and rows."""
 
 
-def timelines(run: str, events: pa.Table, tables: Mapping[str, pa.Table], n: int) -> list[str]:
-    """The first `n` evaluated candidates of each kind, in the order of sessions and rows. tables: those of the run."""
-    if n <= 0:
-        return []
-    tracks = Tracks(tables)
-    found = candidates(events)
-    return [
-        timeline(run, one, tracks)
-        for kind in ("response", "yield")
-        for one in [one for one in found if one[0]["kind"] == kind][:n]
-    ]
+def first_candidates(events: Iterable[pa.RecordBatch], n: int) -> list[list[Event]]:
+    """The first `n` evaluated candidates of each kind. events: `floor_events` by ORDER, read as far as needed."""
+    found: dict[str, list[list[Event]]] = {kind: [] for kind in KINDS}
+    for batch in events if n > 0 else ():
+        rows = evaluated(pa.Table.from_batches([batch]))
+        for kind, some in found.items():
+            if len(some) <= n:  # one more says that the n-th is whole
+                _append(some, rows.filter(pc.equal(rows["kind"], kind)).to_pylist())
+        if all(len(some) > n for some in found.values()):
+            break
+    return [one for some in found.values() for one in some[:n]]
 
 
-def candidates(events: pa.Table) -> list[list[Event]]:
-    """The evaluated candidates of `floor_events`, each as its events by horizon, in the order of sessions and rows."""
-    rows = events.filter(pc.equal(events["role"], "evaluation")).to_pylist()
-    rows.sort(key=lambda r: (r["session"], r["boundary_row"], r["horizon_steps"]))
-    return [list(some) for _, some in groupby(rows, key=lambda r: (r["session"], r["boundary_row"]))]
+def candidates(events: Iterable[pa.Table]) -> list[list[Event]]:
+    """The evaluated candidates among rows of `floor_events`, each as its events by horizon, in the order of ORDER."""
+    rows = [row for part in events for row in evaluated(part).to_pylist()]
+    found: list[list[Event]] = []
+    _append(found, sorted(rows, key=itemgetter(*ORDER)))
+    return found
+
+
+def _append(found: list[list[Event]], rows: Iterable[Event]) -> None:
+    """Add events in order to the candidates that they belong to."""
+    for place, some in groupby(rows, key=itemgetter("session", "boundary_row")):
+        if not found or (found[-1][0]["session"], found[-1][0]["boundary_row"]) != place:
+            found.append([])
+        found[-1] += some
+
+
+def evaluated(rows: pa.Table) -> pa.Table:
+    """Rows of `floor_events` that are no calibration."""
+    return rows.filter(pc.equal(rows["role"], "evaluation"))
 
 
 class Tracks:
-    """What was said and what was foreseen, looked up in the contracted tables of one run."""
+    """What was said and what was foreseen in one run, looked up as it is asked for.
 
-    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
-        self._tables = tables
-        self._activity = cache(self._read_activity)
+    read: the rows of `floor_activity`, `floor_forecasts` or `floor_segments` with these whole numbers in their columns.
+    """
+
+    def __init__(self, read: Callable[[str, Mapping[str, int]], pa.Table]) -> None:
+        self._read = read
+        self._activity = lru_cache(maxsize=1)(self._read_activity)
 
     def speaks(self, event: Event, row: int) -> tuple[bool, bool]:
         """Whether the others and the wearer speak in a row of the event's session."""
         others, wearer = self._activity(event["session_index"])
-        return others[row], wearer[row]
+        return bool(others[row]), bool(wearer[row])
 
     def forecasts(self, event: Event) -> list[float | None]:
         """p(wearer) of the rows after the decision, as foreseen there; None where the forecast is not valid."""
-        found = self._rows("floor_forecasts", event["session_index"], row=event["decision_row"], forecast_set="run")
+        found = self._read("floor_forecasts", {"session_index": event["session_index"], "row": event["decision_row"]})
+        found = found.filter(pc.equal(found["forecast_set"], "run"))
         return [
             p if valid else None
             for p, valid in zip(found["p_wearer"][0].as_py(), found["valid"][0].as_py(), strict=True)
@@ -60,18 +84,13 @@ class Tracks:
 
     def last_row(self, event: Event) -> int:
         """The last row of the event's segment."""
-        found = self._rows("floor_segments", event["session_index"], first_row=event["segment_first_row"])
+        place = {"session_index": event["session_index"], "first_row": event["segment_first_row"]}
+        found = self._read("floor_segments", place)
         return int(found["first_row"][0].as_py() + found["n_rows"][0].as_py() - 1)
 
-    def _read_activity(self, session_index: int) -> tuple[list[bool], list[bool]]:
-        rows = self._rows("floor_activity", session_index).sort_by("row")
-        return rows["others"].to_pylist(), rows["wearer"].to_pylist()
-
-    def _rows(self, name: str, session_index: int, **wanted: object) -> pa.Table:
-        table = self._tables[name]
-        for column, value in {"session_index": session_index, **wanted}.items():
-            table = table.filter(pc.equal(table[column], pa.scalar(value, table.schema.field(column).type)))
-        return table
+    def _read_activity(self, session_index: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        rows = self._read("floor_activity", {"session_index": session_index}).sort_by("row")
+        return rows["others"].to_numpy(), rows["wearer"].to_numpy()
 
 
 def timeline(run: str, horizons: list[Event], tracks: Tracks) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from evalframe.errors import printable
 from evalframe.publish.page import Figure, Section
 from evalframe.publish.timeline_chart import MARKS, timeline
-from evalframe.verbs.floor_timelines import BEFORE, Event, Tracks, candidates, counted, marks
+from evalframe.verbs.floor_stored import StoredEvents
+from evalframe.verbs.floor_timelines import BEFORE, Event, Tracks, counted, marks
 from evalframe.verbs.report_material import Material
 
 if TYPE_CHECKING:
     from evalframe.publish.charts import Spec
 
-TABLES = ("floor_activity", "floor_forecasts", "floor_segments")
 RUNS, PROTOCOLS = 2, 1
 """Runs on one timeline, and protocols whose events are drawn."""
 
@@ -27,9 +25,7 @@ def timelines(material: Material) -> Section:
     with_events = [pair for pair in material.protocols if "floor_events" in pair[0].stored][:PROTOCOLS]
     for rules, fingerprint in with_events:
         runs = material.runs_of(rules.label, fingerprint)[:RUNS]
-        events = {run: material.store.read("floor_events", runs=[run], fingerprints=[fingerprint]) for run in runs}
-        tracks = {run: Tracks({name: material.store.read(name, runs=[run]) for name in TABLES}) for run in runs}
-        figures = list(_figures(events, tracks))
+        figures = list(_figures({run: StoredEvents(material.store, run, fingerprint) for run in runs}))
         if figures:
             section.say(
                 "Whoever speaks is a bar; below, the score of each step as it was foreseen at the decision row."
@@ -41,31 +37,20 @@ def timelines(material: Material) -> Section:
     return section
 
 
-def _figures(events: dict[str, pa.Table], tracks: dict[str, Tracks]) -> Iterator[Figure]:
-    first, *others = events
-    by_place = {run: {_place(one[0]): one for one in candidates(events[run])} for run in events}
-    for horizons in _telling(list(by_place[first].values())):
-        seen = {first: horizons}
-        seen.update({run: by_place[run][_place(horizons[0])] for run in others if _place(horizons[0]) in by_place[run]})
+def _figures(stored: dict[str, StoredEvents]) -> Iterator[Figure]:
+    first = next(iter(stored))
+    places = stored[first].telling()
+    found = {run: events.candidates(places) for run, events in stored.items()}
+    tracks = {run: events.tracks for run, events in stored.items()}
+    for place in places:
+        seen = {run: by_place[place] for run, by_place in found.items() if place in by_place}
+        horizons = seen[first]
         event = horizons[0]
         name = f"{event['kind']}, {printable(event['session'], 60)}, boundary row {event['boundary_row']}"
         ends = "with its outcome" if horizons[-1]["outcome"] else "without outcome"
         if horizons[-1]["state"] != "scored":
             ends = f"{horizons[-1]['state']}, not scored"
         yield Figure(f"{name}: {ends}", chart_of(seen, tracks), _note(horizons))
-
-
-def _telling(found: Sequence[list[Event]]) -> Iterator[list[Event]]:
-    """Of each kind the first candidate with an outcome and the first without, rather one with a competing boundary.
-
-    Then the first that is not scored at its longest horizon: a forecast on the way is not valid, or it ends unseen.
-    """
-    for kind in ("response", "yield"):
-        for outcome in (True, False):
-            own = [one for one in found if one[0]["kind"] == kind and one[-1]["outcome"] is outcome]
-            scored = [one for one in own if one[-1]["state"] == "scored"]
-            yield from sorted(scored, key=lambda one: one[0]["competing_row"] is None)[:1]
-    yield from [one for one in found if one[-1]["state"] != "scored"][:1]
 
 
 def chart_of(seen: dict[str, list[Event]], tracks: dict[str, Tracks]) -> Spec:
@@ -126,10 +111,6 @@ def _spells(
             elif not speaks and begun is not None:
                 yield {"who": who, "from": at(begun - 0.5), "to": at(row - 0.5)}
                 begun = None
-
-
-def _place(event: Event) -> tuple[str, int]:
-    return event["session"], event["boundary_row"]
 
 
 def _note(horizons: list[Event]) -> str:

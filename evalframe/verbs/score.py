@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +93,7 @@ def score(
     store: Store | None = None,
     relations: Catalogue | None = None,
     also: Sequence[str] = (),
+    look: Callable[[Answers], None] | None = None,
     origin: str = "rescored_saved_predictions",
     taint: str | None = None,
 ) -> Scored:
@@ -100,7 +101,8 @@ def score(
 
     settings: protocol parameters that differ from the default. relations: with a folder of the user's, its metrics that
     the run's tables can feed are scored too. also: relations whose rows the caller wants besides the
-    stored ones. taint: why the numbers must not be taken for a result (kept in every row).
+    stored ones. look: called before anything is written, to ask for parts of what is too long to be given as a table.
+    taint: why the numbers must not be taken for a result (kept in every row).
     Raises ContractError before anything is computed or written when a table breaks its contract.
     """
     relations = relations or catalogue()
@@ -113,6 +115,8 @@ def score(
             digest = digest_of_blocks(blocks(answers.reader(protocol.items, order=ITEM_COLUMNS), BLOCK))
             values = _metric_values(run.run_id, identity, digest, answers, relations, origin, taint)
             shown = {name: answers.table(name) for name in also}
+            if look is not None:
+                look(answers)
             outcome = "not stored"
             if store is not None:
                 tables = {

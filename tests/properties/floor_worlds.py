@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from evalframe.contracts import conform, contract
-from evalframe.sources.floor_forecasts import RunFolder, by_source_row, forecasts_table
+from evalframe.sources.floor_forecasts import by_source_row, forecasts_table
 from evalframe.sources.floor_intervals import Interval
 from evalframe.sources.floor_targets import Session as Labels
 from evalframe.sources.floor_targets import Targets
@@ -75,7 +75,8 @@ def labels_of(session: Session, index: int) -> Labels:
     return Labels(
         name=session.name,
         index=index,
-        activity=np.array(session.target, bool).reshape(-1, 2),
+        n_rows=len(session.target),
+        packed=np.packbits(np.array(session.target, bool)),
         segments=tuple(Interval(first, first + n - 1) for first, n in session.segments),
         addressee=tuple(Interval(first, last, label) for first, last, label in session.addressee),
         sha256="",
@@ -92,7 +93,7 @@ def world_tables(
     ordered = sorted(sessions, key=lambda s: s.name)
     labels = {s.name: labels_of(s, i) for i, s in enumerate(ordered)}
     targets = Targets(labels, annotated=any(s.addressee for s in sessions), digests={})
-    forecasts = tuple(by_source_row(labels[s.name], np.array(s.pred), np.array(s.valid)) for s in ordered)
+    forecasts = [by_source_row(labels[s.name], np.array(s.pred), np.array(s.valid)) for s in ordered]
     names = [""] if len(folds) == 1 else [str(n) for n in range(1, len(folds) + 1)]
     places = [
         (fold, role, session)
@@ -102,7 +103,7 @@ def world_tables(
     ]
     return {
         **targets.tables(),
-        "floor_forecasts": forecasts_table(run_id, {"run": RunFolder(forecasts, {})}),
+        "floor_forecasts": pa.concat_tables([forecasts_table(run_id, "run", one) for one in forecasts]),
         "floor_folds": conform(
             contract("floor_folds"),
             pa.table(

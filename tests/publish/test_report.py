@@ -14,13 +14,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from evalframe.contracts.shards import matching
 from evalframe.errors import ExtraMissing
 from evalframe.publish import charts, page
 from evalframe.publish.chart_data import confusion_rows, risk_coverage_rows, wilson
 from evalframe.publish.star import Star
-from evalframe.verbs import report_timelines
 from evalframe.verbs.comparisons import comparisons
-from evalframe.verbs.floor_timelines import timelines
+from evalframe.verbs.floor_timelines import Tracks, candidates, timeline
 from evalframe.verbs.opened import Store
 from evalframe.verbs.report import Report
 from evalframe.verbs.report_material import Material
@@ -54,7 +54,7 @@ def test_the_page_has_its_sections_in_order(made: list[page.Section]) -> None:
 
 def test_verdict_fingerprints_taint_and_what_was_not_run_stand_on_it(made: list[page.Section], whole: Star) -> None:
     text = _all_text(made)
-    for fingerprint in whole.tables["dim_protocol"]["protocol_fingerprint"].to_pylist():
+    for fingerprint in whole.table("dim_protocol")["protocol_fingerprint"].to_pylist():
         assert fingerprint in text
     assert "gru-excluding: 4 metrics refused, fingerprint differs" in text
     assert "bent on request: 1." in text
@@ -69,7 +69,7 @@ def test_denominators_are_those_of_the_values(made: list[page.Section], whole: S
     cells = _cells("".join(block.text for block in section.blocks if isinstance(block, page.Html)))
     (accuracy,) = [
         row
-        for row in whole.tables["fact_metric"].to_pylist()
+        for row in whole.table("fact_metric").to_pylist()
         if (row["run_id"], row["metric"], row["stratum"]) == ("cnn", "accuracy", "all")
     ]
     wanted = ["cnn", "accuracy", f"{accuracy['value']:.6g}", f"{accuracy['numerator']:g}", "960", "960"]
@@ -111,7 +111,7 @@ def test_a_layer_that_owns_a_legend_selection_comes_first(made: list[page.Sectio
 
 
 def test_the_confusion_matrix_has_absent_classes_and_counts_every_item(whole: Star) -> None:
-    facts = whole.tables["fact_confusion"]
+    facts = whole.table("fact_confusion")
     (fingerprint,) = {r["protocol_fingerprint"] for r in facts.to_pylist() if r["run_id"] == "odd"}
     rows, targets, predictions = confusion_rows(facts, "odd", fingerprint, ["=1+1", "</script><b>", "never"])
     assert targets == predictions == ["=1+1", "</script><b>", "never"]
@@ -170,8 +170,12 @@ def test_a_timeline_draws_what_is_printed_of_the_event(store: Store, made: list[
     assert [figure.caption.partition(",")[0] for figure in figures[:4]] == ["response", "response", "yield", "yield"]
     assert "not scored" in figures[4].caption
     events = store.folder.read("floor_events", runs=["floor-a"])
-    tables = {name: store.folder.read(name, runs=["floor-a"]) for name in report_timelines.TABLES}
-    printed = [text.splitlines() for text in timelines("floor-a", events, tables, 1000)]
+    tables = {
+        name: store.folder.read(name, runs=["floor-a"])
+        for name in ("floor_activity", "floor_forecasts", "floor_segments")
+    }
+    tracks = Tracks(lambda name, where: matching(tables[name], where))
+    printed = [timeline("floor-a", one, tracks).splitlines() for one in candidates([events])]
     for figure in figures:
         kind, session, boundary = re.findall(r"(\w+), (\w+), boundary row (\d+)", figure.caption)[0]
         (text,) = [each for each in printed if f"{session}  {kind}  boundary row {boundary} " in each[0]]
@@ -282,7 +286,7 @@ def test_the_drawn_marks_say_what_the_tables_say(seen: dict[str, Any], whole: St
     drawn = [float(m[1]) for label in labels if (m := re.search(r"macro_f1, proportion: ([\d.]+)", label))]
     values = {
         row["value"]
-        for row in whole.tables["fact_metric"].to_pylist()
+        for row in whole.table("fact_metric").to_pylist()
         if row["metric"] == "macro_f1" and row["run_id"] in ("cnn", "gru")
     }
     assert all(any(abs(value - each) < 1e-6 for each in drawn) for value in values)
