@@ -109,7 +109,7 @@ def _arrow(contract: Contract, path: Path) -> pa.Table:
 def _parquet_parts(path: Path, rows: int) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False) as file:  # else what was read stays in memory
         yield file.schema_arrow, file.iter_batches(rows)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,16 +19,11 @@ from evalframe.identity import BLOCK, ITEM_COLUMNS, digest_of_blocks
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-_T = TypeVar("_T")
-
 ROWS = 1 << 16
 """Rows of a batch."""
 
 _GROUP = 1 << 24
 """Bytes of rows that a file takes at a time."""
-
-_GIVEN_BACK = 32
-"""Batches after which memory goes back to the system."""
 
 _LITTLE = 1 << 25
 """Bytes of room once rows went into files."""
@@ -71,11 +66,11 @@ class Shards:
 
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         for path in self.paths:
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            # Buffered ahead, every row group that was read would stay in memory until the last one.
+            with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
                 groups = groups_with(file, where or {})
-                for batch in given_back(file.iter_batches(ROWS, groups, columns=schema.names)):
+                for batch in file.iter_batches(ROWS, groups, columns=schema.names):
                     yield matching(batch.select(schema.names).cast(schema), where or {})
-            give_back()
 
     def reader(self) -> pa.RecordBatchReader:
         """The rows as a stream."""
@@ -235,20 +230,6 @@ def _told(path: Path) -> Iterator[None]:
             where=str(path.parent),
             hint="export TMPDIR=DIR  # a folder with room, then the same command again",
         ) from None
-
-
-def given_back(parts: Iterable[_T]) -> Iterator[_T]:
-    """Parts of a table, unchanged, with `give_back` now and then."""
-    for number, part in enumerate(parts, start=1):
-        yield part
-        if number % _GIVEN_BACK == 0:
-            give_back()
-    give_back()
-
-
-def give_back() -> None:
-    """Have Arrow return what it keeps for more rows like those that were read: what comes next is of another kind."""
-    pa.default_memory_pool().release_unused()
 
 
 def blocks(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:

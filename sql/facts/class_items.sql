@@ -17,26 +17,44 @@ named AS (
     FROM class_labels
     GROUP BY run_id
 ),
+-- Only where no sample has an id: ranking costs more than everything else here.
 ranked AS (
+    SELECT
+        l.run_id,
+        l.item_index,
+        l.participant,
+        l.class_index,
+        n.by_time,
+        row_number() OVER (PARTITION BY l.run_id, l.participant ORDER BY l."time" NULLS LAST, l.item_index) - 1 AS place
+    FROM class_labels AS l
+    JOIN named AS n ON n.run_id = l.run_id
+    WHERE NOT n.by_sample
+),
+windows AS (
+    SELECT
+        l.run_id,
+        l.item_index,
+        l.participant,
+        l.class_index,
+        l.sample_id AS item_id
+    FROM class_labels AS l
+    JOIN named AS n ON n.run_id = l.run_id
+    WHERE n.by_sample
+    UNION ALL
     SELECT
         run_id,
         item_index,
-        sample_id,
         participant,
         class_index,
-        row_number() OVER (PARTITION BY run_id, participant ORDER BY "time" NULLS LAST, item_index) - 1 AS place
-    FROM class_labels
+        CASE WHEN by_time THEN participant || '#' || CAST(place AS VARCHAR) END AS item_id
+    FROM ranked
 )
 SELECT
-    r.run_id,
-    r.item_index,
-    CASE
-        WHEN n.by_sample THEN r.sample_id
-        WHEN n.by_time THEN r.participant || '#' || CAST(r.place AS VARCHAR)
-    END AS item_id,
+    w.run_id,
+    w.item_index,
+    w.item_id,
     v.class AS label,
-    r.participant AS cluster_id,
+    w.participant AS cluster_id,
     'all' AS stratum
-FROM ranked AS r
-JOIN named AS n ON n.run_id = r.run_id
-LEFT JOIN class_vocabulary AS v ON v.run_id = r.run_id AND v.class_index = r.class_index
+FROM windows AS w
+LEFT JOIN class_vocabulary AS v ON v.run_id = w.run_id AND v.class_index = w.class_index
