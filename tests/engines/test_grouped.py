@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalframe.contracts import contract, contracts
+from evalframe.contracts.shards import Shards
 from evalframe.engines.duckdb import DuckDB
+from evalframe.engines.grouped import Work
 from evalframe.engines.splitting import Group
 from evalframe.errors import EngineError
 from evalframe.relations import Plan, Relation, catalogue
@@ -89,6 +91,26 @@ def test_files_are_read_where_groups_are_answered(tmp_path: Path) -> None:
     for metric in ("macro_f1", "accuracy", "worst_class_f1", "class_confusion_by_cluster"):
         assert found[metric].sort_by("run_id").equals(whole[metric].sort_by("run_id")) or metric.startswith("class_")
         assert sorted(map(str, found[metric].to_pylist())) == sorted(map(str, whole[metric].to_pylist()))
+
+
+def test_the_rows_of_a_table_that_happens_to_be_in_files_are_sent(tmp_path: Path) -> None:
+    """Its files may be in a folder that no other machine sees."""
+    one = small("wisp-har/1")
+    sent: list[str] = []
+
+    class Noting(Apart):
+        def _answers(self, work: Work, groups: Sequence[Group]) -> Iterator[Mapping[str, pa.Table]]:
+            sent.extend(name for name in work.plan.sources if name not in work.files)
+            return super()._answers(work, groups)
+
+    shards = {}
+    for name, table in one.tables.items():
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+        shards[name] = Shards(table.schema, [tmp_path / f"{name}.parquet"])
+    with DuckDB(threads=1) as record, Noting() as grouped:
+        whole = one.asked(record, one.plan())
+        assert_equal(System(one.label, shards).asked(grouped, one.plan()), whole)
+    assert {"class_labels", "class_predictions"} <= set(sent)
 
 
 @pytest.mark.parametrize("table", ["class_labels", "class_predictions"])
