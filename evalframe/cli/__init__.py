@@ -29,6 +29,7 @@ def _suit_a_short_life() -> None:
     import os
 
     # What is loaded stays until the end: searching it for garbage after every 700 objects finds none.
-    gc.set_threshold(50_000)
-    # A second thread of NumPy's matrix products waits longer for its turn than our products take. No bit changes.
+    gc.set_threshold(100_000)
+    # Our matrix products are small: a second thread of NumPy's waits longer for its turn than they take. And with one,
+    # sums of reals are the same bits on any number of cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))

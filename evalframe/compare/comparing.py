@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalframe.compare import discordant, family
 from evalframe.compare.asked import refuse_values
-from evalframe.compare.groups import group_rows
 from evalframe.compare.measuring import Measured
 from evalframe.compare.pairs import pair_rows, refused_rows, strata_of
-from evalframe.compare.shared import SharedItems
 from evalframe.compare.states import Reader
 from evalframe.compare.verdicts import Difference, Refusal, Verdict, differences, run_refusals
 from evalframe.engines.choosing import open_engine
@@ -95,6 +93,8 @@ class Comparing:
 
     def _shared(self, pair: tuple[Side, Side], outcome: Outcome) -> list[dict[str, Any]]:
         """One pair on the items that both sides have."""
+        from evalframe.compare.shared import SharedItems
+
         with open_engine() as engine:
             shared = SharedItems.of(self.store, self.catalogue, engine, self.protocol, self.every_metric, pair)
             outcome.left_out.append(shared.to_json())
@@ -128,6 +128,8 @@ class Comparing:
         return discordant.rows(reader, self.catalogue, self.protocol, rows, pair, strata)
 
     def _group(self, pairing: Pairing, pairs: Sequence[tuple[Side, Side]], outcome: Outcome) -> None:
+        from evalframe.compare.groups import group_rows
+
         refusals = [refusal for pair in pairs for refusal in run_refusals(*pair)]
         if refusals:
             outcome.refusals += refusals

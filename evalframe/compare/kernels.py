@@ -64,11 +64,14 @@ class Latest:
 
 def kernel_for(metric: str, cells: Sequence[Cell], material: Material) -> Kernel | None:
     """The kernel of `metric` (a relation name) for these cells, or None where there is none."""
-    # Not before they are needed: a comparison of other metrics loads neither.
+    # Not before they are needed: a comparison of the metrics of one system loads those of no other.
     from evalframe.compare.class_kernels import CLASS_WISE
-    from evalframe.compare.rank_kernels import RANKED
 
-    build: Callable[[Material, Cell], Kernel] | None = CLASS_WISE.get(metric) or RANKED.get(metric)
+    build: Callable[[Material, Cell], Kernel] | None = CLASS_WISE.get(metric)
+    if build is None:
+        from evalframe.compare.rank_kernels import RANKED
+
+        build = RANKED.get(metric)
     if build is None:
         return None
     parts = [build(material, cell) for cell in cells]

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from evalframe.compare.cells import Cell, cell_of
-from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import ResultsMissing
 from evalframe.relations import plan
 from evalframe.relations.plan import literal
 
 if TYPE_CHECKING:
+    from evalframe.engines.duckdb import DuckDB
     from evalframe.relations import Catalogue, Relation
     from evalframe.store import Store
 
@@ -74,7 +74,13 @@ class Boards:
 
 
 def boards(
-    store: Store, catalogue: Catalogue, label: str, relation: Relation, stratum: str, runs: Iterable[str]
+    engine: DuckDB,
+    store: Store,
+    catalogue: Catalogue,
+    label: str,
+    relation: Relation,
+    stratum: str,
+    runs: Iterable[str],
 ) -> Boards:
     """Boards of the metric `relation` in one stratum under protocol `label` (name/version) for `runs`.
 
@@ -82,7 +88,7 @@ def boards(
     Raises ResultsMissing (hint rescore) where there is none.
     """
     wanted = frozenset(runs)
-    computed, recorded = _rows(store, catalogue, label, relation.published, stratum)
+    computed, recorded = _rows(engine, store, catalogue, label, relation.published, stratum)
     computed = [row for row in computed if row["run_id"] in wanted]
     tainted = {row["run_id"] for row in computed if row["tainted"]}
     computed = [row for row in computed if row["run_id"] not in tainted]
@@ -121,24 +127,25 @@ def _entry(authority: Mapping[str, Any], computed: Mapping[str, Any]) -> Entry:
     )
 
 
-def _rows(store: Store, catalogue: Catalogue, label: str, metric: str, stratum: str) -> tuple[list[Any], list[Any]]:
+def _rows(
+    engine: DuckDB, store: Store, catalogue: Catalogue, label: str, metric: str, stratum: str
+) -> tuple[list[Any], list[Any]]:
     """Computed rows of the metric under the protocol, and recorded ones that are an authority."""
-    with DuckDB() as engine:
-        needed = plan(catalogue, [_VALUES], style="ctes")
-        for name in {*needed.sources, "metric_values"}:
-            engine.bind(name, store.files(name))
-        engine.view(_VALUES, needed.query(_VALUES))
-        condition = f"metric = {literal(metric)} AND stratum = {literal(stratum)}"
-        columns = ", ".join(_COLUMNS)
-        computed = engine.query(
-            f"SELECT {columns} FROM metric_values WHERE {condition} AND protocol = {literal(label)}"
-            f" AND metric_fingerprint IS NOT NULL ORDER BY ALL"
-        )
-        recorded = engine.query(
-            f"SELECT {columns} FROM {_VALUES} WHERE {condition} AND origin = {literal(FROZEN)}"
-            f" AND coalesce(claimed_protocol, {literal(label)}) = {literal(label)} ORDER BY ALL"
-        )
-        return computed.to_pylist(), recorded.to_pylist()
+    needed = plan(catalogue, [_VALUES], style="ctes")
+    for name in {*needed.sources, "metric_values"}:
+        engine.bind(name, store.files(name))
+    engine.view(_VALUES, needed.query(_VALUES))
+    condition = f"metric = {literal(metric)} AND stratum = {literal(stratum)}"
+    columns = ", ".join(_COLUMNS)
+    computed = engine.query(
+        f"SELECT {columns} FROM metric_values WHERE {condition} AND protocol = {literal(label)}"
+        f" AND metric_fingerprint IS NOT NULL ORDER BY ALL"
+    )
+    recorded = engine.query(
+        f"SELECT {columns} FROM {_VALUES} WHERE {condition} AND origin = {literal(FROZEN)}"
+        f" AND coalesce(claimed_protocol, {literal(label)}) = {literal(label)} ORDER BY ALL"
+    )
+    return computed.to_pylist(), recorded.to_pylist()
 
 
 def _current(store: Store, catalogue: Catalogue, metric: str, rows: Sequence[Any]) -> list[Any]:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from evalframe.compare.cells import Cell
-from evalframe.compare.clustering import clustering
 from evalframe.compare.points import Point, Points, points
 from evalframe.compare.reached import recall_metric
-from evalframe.compare.reselecting import Reselection
 from evalframe.compare.sampling import Sampler
 from evalframe.compare.uncertainty import Resampler
 
 if TYPE_CHECKING:
     from evalframe.compare.request import Request
+    from evalframe.compare.reselecting import Reselection
     from evalframe.compare.sides import Side
     from evalframe.compare.states import Reader
     from evalframe.protocols import Protocol
@@ -55,11 +54,13 @@ class Measured:
         sampler = Sampler(engine, catalogue, states, dimensions, self.points)
         self.resampler = Resampler(sampler, self.points, replicates=request.replicates, seed=request.seed)
         by_protocol = request.cluster is None or request.cluster == protocol.cluster
-        self.reselection = (
-            Reselection.of(reader, sides, metrics, self.points, replicates=request.replicates, seed=request.seed)
-            if by_protocol
-            else None
-        )
+        self.reselection = None
+        if by_protocol and any("recall" in catalogue[metric].grain for metric in metrics):
+            from evalframe.compare.reselecting import Reselection
+
+            self.reselection = Reselection.of(
+                reader, sides, metrics, self.points, replicates=request.replicates, seed=request.seed
+            )
         unit = self.reselection.test_unit() if self.reselection is not None else None
         self.cluster = unit or request.cluster or protocol.cluster
 
@@ -70,6 +71,8 @@ class Measured:
         """The states by the clusters asked for."""
         if request.cluster is None or request.cluster == protocol.cluster:
             return reader.read(names, sides)
+        from evalframe.compare.clustering import clustering
+
         others = clustering(reader, protocol, request.cluster, names, sides)
         return others.apply(reader.standing_in(others.facts).read(names, sides))
 

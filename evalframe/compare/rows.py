@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalframe.compare.cells import Cell
 from evalframe.compare.gates import PROPORTION
-from evalframe.compare.points import Point
-from evalframe.compare.reselecting import Reselected
-from evalframe.compare.sides import Side
-from evalframe.compare.uncertainty import Uncertainty
-from evalframe.compare.verdicts import Refusal
-from evalframe.relations import Relation
+
+if TYPE_CHECKING:
+    from evalframe.compare.cells import Cell
+    from evalframe.compare.points import Point
+    from evalframe.compare.reselecting import Reselected
+    from evalframe.compare.sides import Side
+    from evalframe.compare.uncertainty import Uncertainty
+    from evalframe.compare.verdicts import Refusal
+    from evalframe.relations import Relation
 
 # Fewer baseline events than this, and a relative reduction says more about luck than about the model.
 SMALL_BASELINE = 10

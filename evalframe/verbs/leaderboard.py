@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from evalframe.compare.leaderboard import Board, boards
 from evalframe.compare.standings import averaged, place, ranked
+from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import ResultsMissing, UnknownName, UsageError
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
@@ -159,14 +160,15 @@ def leaderboard(
     rules = _protocol(store, protocol)
     relation = _relation(known, rules, metric)
     tags = _tags(store, where or {}, by)
-    found = boards(store, known, rules.label, relation, rules.primary_stratum, tags)
     rows = []
-    for number, board in enumerate(found.boards, start=1):
-        if not _primary_recall(board, rules):
-            continue
-        kept = ranked(board, relation) if by == "run_id" else averaged(board, relation, tags, by)
-        intervals = _from_best(store, known, rules, relation, board) if by == "run_id" else {}
-        rows += [{**place(board, relation), **row, **_tie(row, intervals), "board": number} for row in kept]
+    with DuckDB() as engine:
+        found = boards(engine, store, known, rules.label, relation, rules.primary_stratum, tags)
+        for number, board in enumerate(found.boards, start=1):
+            if not _primary_recall(board, rules):
+                continue
+            kept = ranked(board, relation) if by == "run_id" else averaged(board, relation, tags, by)
+            intervals = _from_best(engine, store, known, rules, relation, board) if by == "run_id" else {}
+            rows += [{**place(board, relation), **row, **_tie(row, intervals), "board": number} for row in kept]
     numbers = {old: new for new, old in enumerate(dict.fromkeys(row["board"] for row in rows), start=1)}
     table = pa.Table.from_pylist([{**row, "board": numbers[row["board"]]} for row in rows], schema=_SCHEMA)
     title = by if by not in table.column_names else "name"
@@ -239,7 +241,7 @@ def _primary_recall(board: Board, rules: Protocol) -> bool:
 
 
 def _from_best(
-    store: Store, known: Catalogue, rules: Protocol, relation: Relation, board: Board
+    engine: DuckDB, store: Store, known: Catalogue, rules: Protocol, relation: Relation, board: Board
 ) -> dict[str, Interval]:
     """Intervals of the differences from the best run, by run; none where a board is too long or was not computed."""
     from evalframe.verbs.ties import intervals_from_best
@@ -249,7 +251,7 @@ def _from_best(
         return {}
     try:
         return intervals_from_best(
-            store, known, rules, relation.name, board.metric_fingerprint, board.cell, runs, _REPLICATES
+            engine, store, known, rules, relation.name, board.metric_fingerprint, board.cell, runs, _REPLICATES
         )
     except ResultsMissing:
         return {}  # results under older definitions are ranked as they are; nothing can be resampled for them

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from evalframe.compare.measuring import Measured
 from evalframe.compare.request import Request
 from evalframe.compare.states import Reader
-from evalframe.engines.duckdb import DuckDB
 from evalframe.underway import counted
 from evalframe.verbs.sides import SideReader
 
 if TYPE_CHECKING:
     from evalframe.compare.cells import Cell
+    from evalframe.engines.duckdb import DuckDB
     from evalframe.protocols import Protocol
     from evalframe.relations import Catalogue
     from evalframe.stats.intervals import Interval
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def intervals_from_best(
+    engine: DuckDB,
     store: Store,
     catalogue: Catalogue,
     protocol: Protocol,
@@ -40,10 +41,8 @@ def intervals_from_best(
         return {}
     request = Request(best.run_id, tuple(side.run_id for side in others), replicates=replicates)
     every = tuple(name for name in protocol.metrics if name in best.prints)
-    with DuckDB() as engine:
-        reader = Reader(store, catalogue, engine)
-        measured = Measured(reader, protocol, [metric], every, list(sides.values()), request)
-        return {
-            side.run_id: measured.resampler.interval(best, side, metric, cell)
-            for side in counted("runs compared", others)
-        }
+    reader = Reader(store, catalogue, engine)
+    measured = Measured(reader, protocol, [metric], every, list(sides.values()), request)
+    return {
+        side.run_id: measured.resampler.interval(best, side, metric, cell) for side in counted("runs compared", others)
+    }

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from evalframe.errors import UnknownName
-from evalframe.relations import Catalogue, explanation, metric_fingerprint, protocol_fingerprint
+from evalframe.relations import Catalogue, metric_fingerprint, protocol_fingerprint
+from evalframe.relations.explain import explanation
 from evalframe.relations.fingerprints import defining
 from tests.relations.writing import chain, write
 
