@@ -175,7 +175,9 @@ class Windows:
             label = names.take(batch["class_index"])
             items = {"item_id": batch[name], "label": label, "cluster_id": nothing, "stratum": nothing}
             self._spool.add("items", pa.table(items))
-        digest, repeats = self._spool.digest(self._spool.take("items", ITEMS))
+        taken = self._spool.take("items", ITEMS)
+        digest, repeats = self._spool.digest(taken)
+        self._spool.discard(taken)
         if repeats and self._samples.given:
             self._refuse_repeated(labels)
         return digest[:16]
