@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from evalframe.errors import ContractError, InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from evalframe.contracts import Column, Contract
+    from evalframe.contracts import Contract
     from evalframe.engines.base import Source
 
 
@@ -71,10 +71,13 @@ def same_values(stored: pa.DataType, declared: pa.DataType) -> bool:
 def scan(contract: Contract, paths: Sequence[Path]) -> str:
     """A SELECT of the contract's columns from the files; a folder name is never read as a column.
 
-    DuckDB reads a list that is null with an element of no value behind it, which functions of lists trip over: such
-    columns are copied (`[:]`), list by list.
+    DuckDB reads a list that is null with an element of no value behind it, which functions of lists trip over: where
+    there is one, the column is copied (`[:]`), list by list, at a fifth of the time of reading it.
     """
-    columns = ", ".join(_read(column) for column in contract.columns)
+    lists = {column.name for column in contract.columns if not column.required and column.physical.startswith("list<")}
+    copied = _holding_nulls(lists, paths) if lists else frozenset()
+    names = ((name, '"' + name.replace('"', '""') + '"') for name in contract.names)
+    columns = ", ".join(f"{quoted}[:] AS {quoted}" if name in copied else quoted for name, quoted in names)
     files = ", ".join("'" + glob_literal(str(path)).replace("'", "''") + "'" for path in paths)
     return (
         f"SELECT {columns} FROM read_parquet([{files}], hive_partitioning = false, union_by_name = false, "
@@ -82,9 +85,19 @@ def scan(contract: Contract, paths: Sequence[Path]) -> str:
     )
 
 
-def _read(column: Column) -> str:
-    name = '"' + column.name.replace('"', '""') + '"'
-    return name if column.required or not column.physical.startswith("list<") else f"{name}[:] AS {name}"
+def _holding_nulls(names: Collection[str], paths: Iterable[Path]) -> frozenset[str]:
+    """Those of the named columns of which not every file says that nothing in them is null."""
+    import pyarrow.parquet as pq
+
+    found: set[str] = set()
+    for path in paths:
+        metadata = pq.read_metadata(path)
+        for group in map(metadata.row_group, range(metadata.num_row_groups)):
+            for part in map(group.column, range(group.num_columns)):
+                told = part.statistics
+                if told is None or not told.has_null_count or told.null_count > 0:
+                    found.add(part.path_in_schema.partition(".")[0])
+    return frozenset(found.intersection(names))
 
 
 def glob_literal(path: str) -> str:

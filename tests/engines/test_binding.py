@@ -140,6 +140,11 @@ def test_every_physical_type_survives_parquet(engine: DuckDB, tmp_path: Path, na
 def test_a_list_that_is_null_has_no_element_of_no_value(engine: DuckDB, tmp_path: Path) -> None:
     """Functions of lists refuse elements that are null, and a scan yields one for a list that is null itself."""
     declared = Contract("t", "", "", columns=(Column("p", "list<float64>", False, ""),), key=(), references=())
-    pq.write_table(pa.table({"p": [[0.5, 0.5], None]}, schema=declared.arrow_schema()), tmp_path / "t.parquet")
-    engine.bind("t", [tmp_path / "t.parquet"], declared)
-    assert engine.query("SELECT list_inner_product(p, p) AS x FROM t").to_pydict() == {"x": [0.5, None]}
+    files = [tmp_path / "whole.parquet", tmp_path / "holed.parquet"]
+    for statistics in (True, False):  # the file says whether a null is there, or nothing about it
+        for path, lists in zip(files, ([[1.0], [2.0]], [[0.5, 0.5], None]), strict=True):
+            rows = pa.table({"p": lists}, schema=declared.arrow_schema())
+            pq.write_table(rows, path, write_statistics=statistics)
+        engine.bind("t", files, declared)
+        found = engine.query("SELECT list_inner_product(p, p) AS x FROM t")["x"].to_pylist()
+        assert sorted(found, key=str) == [0.5, 1.0, 4.0, None]
