@@ -13,7 +13,8 @@ from tests.properties.choice_worlds import Rows, world
 from tests.protocols.kev_choice.scoring import Values, run, values
 
 TOLERANCE = 1e-12
-RUNS = 25
+RUNS = 36
+"""Of one evaluation: planning it costs as much for one run as for all of them."""
 
 PARAMETERS = st.fixed_dictionaries(
     {},
@@ -27,7 +28,7 @@ PARAMETERS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=10)
+@settings(max_examples=7)
 @given(seed=st.integers(0, 2**32), policy=st.sampled_from(["kev-choice/1", "kev-choice/2"]), parameters=PARAMETERS)
 def test_every_metric_in_every_population(seed: int, policy: str, parameters: dict[str, str]) -> None:
     worlds = {f"run {i}": world(seed + i) for i in range(RUNS)}
@@ -76,7 +77,7 @@ def agrees(expected: oracle.Value, row: dict[str, Any] | None) -> bool:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=4)
+@settings(max_examples=3)
 def test_denominators_add_up(seed: int) -> None:
     """Every row of a population is counted or excluded, and the groups of a field add up to the clean rows."""
     runs = [run(world(seed + i), f"run {i}") for i in range(RUNS)]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.publish.superset_files import NAME, of_kind, sql
 
-NAMES = ['it\'s "q" <b>x</b>', "100%_a*? a\b", "a;b -- {{ x }} :x ' OR ''=' `t` $1 ?"]
+NAMES = ['it\'s "q" <b>x</b>', "100%_a*? a\\b", "a;b -- {{ x }} :x ' OR ''=' `t` $1 ?"]
 RUNS = {"fact_metric": "run_id", "fact_confusion": "run_id", "fact_bin": "run_id", "dim_run": "run_id",
         "fact_comparison": "candidate_run"}  # fmt: skip
 """Column that a filter of runs reaches, by table."""
