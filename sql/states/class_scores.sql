@@ -11,11 +11,14 @@ not: precision, recall and f1 are not mergeable; they follow from the sums.
 source: WISP, "Evaluation and result authority"
 --- */
 WITH
+vocabulary AS (
+    SELECT run_id, class_index FROM class_vocabulary
+),
 -- Stratum 'all' exists for every run, so that a run without windows has rows that say so.
 strata AS (
     SELECT run_id, stratum FROM class_counts_by_cluster
     UNION
-    SELECT run_id, 'all' AS stratum FROM class_vocabulary
+    SELECT run_id, 'all' AS stratum FROM vocabulary
 ),
 counts AS (
     SELECT
@@ -38,7 +41,7 @@ classes AS (
         CAST(coalesce(c.support, 0) AS BIGINT) AS support,
         CAST(coalesce(c.predicted, 0) AS BIGINT) AS predicted
     FROM strata AS s
-    JOIN class_vocabulary AS v ON v.run_id = s.run_id
+    JOIN vocabulary AS v ON v.run_id = s.run_id
     LEFT JOIN counts AS c ON c.run_id = s.run_id AND c.stratum = s.stratum AND c.class_index = v.class_index
 )
 SELECT
