@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalframe.cli.run import run
+from tests.cli.conftest import Tour
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -20,12 +21,8 @@ def marked(name: str) -> str:
     return found[1]
 
 
-def test_the_tour_is_what_the_demo_prints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run(["demo"]) == 0
-    first = capsys.readouterr().out
+def test_the_tour_is_what_the_demo_prints(tour: Tour, capsys: pytest.CaptureFixture[str]) -> None:
+    first = tour.printed
     assert first.strip() == marked("output: evalframe demo").strip()
     sealed = {p: p.read_bytes() for p in Path("evalframe-demo").rglob("*") if p.is_file()}
     assert run(["demo"]) == 0
@@ -33,11 +30,8 @@ def test_the_tour_is_what_the_demo_prints(
     assert {p: p.read_bytes() for p in Path("evalframe-demo").rglob("*") if p.is_file()} == sealed
 
 
-def test_a_metric_is_added_as_the_readme_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run(["demo"]) == 0
+@pytest.mark.usefixtures("tour")
+def test_a_metric_is_added_as_the_readme_says(capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine").mkdir()
     Path("mine/error_rate.sql").write_text(marked("file: mine/error_rate.sql") + "\n")
     Path("mine/error_rate.yaml").write_text(marked("file: mine/error_rate.yaml") + "\n")
