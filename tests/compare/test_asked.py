@@ -15,7 +15,6 @@ from evalframe.relations import catalogue
 from evalframe.store import Store
 from evalframe.verbs.compare import compare
 from tests.compare.building import add_run, items
-from tests.compare.test_other_systems import floor_runs
 
 
 @pytest.mark.parametrize(("option", "word"), [("--horizon", "horizon_s"), ("--recall", "recall")])
@@ -69,17 +68,16 @@ def test_a_metric_without_strata_is_refused_a_stratum(tmp_path: Path) -> None:
     assert refusal.value.found == "whole by run"
 
 
-def test_horizons_and_recalls_that_no_run_has_are_refused_beside_those_it_has(store: Store, tmp_path: Path) -> None:
-    floor_runs(store, tmp_path, calibration=1)
+def test_horizons_and_recalls_that_no_run_has_are_refused_beside_those_it_has(forecasts: Store) -> None:
     for narrowed, where, known in (
         ({"horizons": [1.0, 7.0]}, "--horizon", "0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2"),
         ({"recalls": [0.8, 0.55]}, "--recall", "0.5, 0.8"),
     ):
         with pytest.raises(UsageError, match="no value has") as refusal:
-            compare(store, "a", ["b"], replicates=20, metrics=["yield_recall"], **narrowed)
+            compare(forecasts, "a", ["b"], replicates=20, metrics=["yield_recall"], **narrowed)
         assert (refusal.value.where, refusal.value.expected) == (where, known)
     mixed = compare(
-        store, "a", ["b"], replicates=20, horizons=[1.0], recalls=[0.5], metrics=["response_ap", "yield_recall"]
+        forecasts, "a", ["b"], replicates=20, horizons=[1.0], recalls=[0.5], metrics=["response_ap", "yield_recall"]
     )
     assert [(row["metric"], row["recall"]) for row in mixed.to_pylist()] == [
         ("response_ap", None),

@@ -74,15 +74,8 @@ def rows_of(found: Comparison, stratum: str = "headline") -> dict[str, dict[str,
     return {row["metric"]: row for row in found.to_pylist() if row["stratum"] == stratum}
 
 
-@pytest.fixture
-def pair(store: Store) -> Store:
-    add(store, "a", questions(160, 24, skill=0.6, seed=1))
-    add(store, "b", questions(160, 24, skill=0.8, seed=2))
-    return store
-
-
-def test_headline_and_whole_are_compared_by_default(pair: Store) -> None:
-    found = compare(pair, "a", ["b"], replicates=40)
+def test_headline_and_whole_are_compared_by_default(answers: Store) -> None:
+    found = compare(answers, "a", ["b"], replicates=40)
     assert found.exit_code == ExitCode.OK
     assert {row["stratum"] for row in found.to_pylist()} == {"headline", "all"}
     assert found.outcome.family["m"] == 3
@@ -92,12 +85,12 @@ def test_headline_and_whole_are_compared_by_default(pair: Store) -> None:
     assert (row["cluster"], row["unit"], row["method"]) == ("group", "proportion", "swap_mc")
 
 
-def test_every_way_of_evaluating_gives_what_the_sql_gives(pair: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_way_of_evaluating_gives_what_the_sql_gives(answers: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, Any] = {"replicates": 24, "strata": ["task=t1", "all"], "metrics": METRICS}
-    fast = compare(pair, "a", ["b"], **asked).to_pylist()
+    fast = compare(answers, "a", ["b"], **asked).to_pylist()
     monkeypatch.setattr(sampling, "kernel_for", lambda *_: None)
     monkeypatch.setattr(sampling, "_quotients", lambda _: {})
-    slow = compare(pair, "a", ["b"], **asked).to_pylist()
+    slow = compare(answers, "a", ["b"], **asked).to_pylist()
     assert len(fast) == len(slow) >= 2 * len(METRICS)
     for one, other in zip(fast, slow, strict=True):
         for name, expected in other.items():
@@ -108,9 +101,9 @@ def test_every_way_of_evaluating_gives_what_the_sql_gives(pair: Store, monkeypat
                 assert one[name] == expected, place
 
 
-def test_rank_metrics_are_those_of_resampled_rows(pair: Store) -> None:
+def test_rank_metrics_are_those_of_resampled_rows(answers: Store) -> None:
     replicates = 30
-    found = rows_of(compare(pair, "a", ["b"], replicates=replicates, metrics=["aurc", "coverage_at_error_0.05"]))
+    found = rows_of(compare(answers, "a", ["b"], replicates=replicates, metrics=["aurc", "coverage_at_error_0.05"]))
     sides = [_labelled(questions(160, 24, skill=s, seed=i)) for s, i in ((0.6, 1), (0.8, 2))]
     for metric in ("aurc", "coverage_at_error_0.05"):
         changes = []
@@ -162,15 +155,15 @@ def test_the_two_policies_are_two_questions(store: Store) -> None:
     assert found.exit_code == ExitCode.NOT_COMPARABLE
 
 
-def test_a_stratum_that_nobody_has_is_refused(pair: Store) -> None:
-    found = compare(pair, "a", ["b"], replicates=20, metrics=["accuracy"], strata=["task=t9"])
+def test_a_stratum_that_nobody_has_is_refused(answers: Store) -> None:
+    found = compare(answers, "a", ["b"], replicates=20, metrics=["accuracy"], strata=["task=t9"])
     (row,) = (r for r in found.to_pylist() if r["metric"] == "accuracy")
     assert (row["status"], row["reason"], found.verdict) == ("refused", "unsupported_stratum", "not_comparable")
 
 
-def test_clusters_by_another_column(pair: Store) -> None:
-    each = rows_of(compare(pair, "a", ["b"], replicates=50, metrics=["accuracy"], cluster="item_id"))["accuracy"]
-    tasks = rows_of(compare(pair, "a", ["b"], replicates=50, metrics=["accuracy"], cluster="task"))["accuracy"]
+def test_clusters_by_another_column(answers: Store) -> None:
+    each = rows_of(compare(answers, "a", ["b"], replicates=50, metrics=["accuracy"], cluster="item_id"))["accuracy"]
+    tasks = rows_of(compare(answers, "a", ["b"], replicates=50, metrics=["accuracy"], cluster="task"))["accuracy"]
     assert (each["cluster"], tasks["cluster"], tasks["n_clusters"]) == ("item_id", "task", 2)
     assert each["n_clusters"] > 24
     assert each["change"] == tasks["change"]

@@ -9,7 +9,6 @@ from evalframe.compare.resampling import Narrowing
 from evalframe.relations import catalogue
 from evalframe.store import Store
 from evalframe.verbs.compare import compare
-from tests.compare.test_other_systems import floor_runs
 
 ALL_HORIZONS = """/* ---
 name: response_share
@@ -46,14 +45,13 @@ def test_cells_without_a_horizon_keep_every_horizon() -> None:
     assert Narrowing.to([Cell("all", 1.0, 0.8), Cell("all")]) == Narrowing(frozenset({"all"}), None, None)
 
 
-def test_a_metric_over_all_horizons_beside_one_horizon_of_others(store: Store, tmp_path: Path) -> None:
+def test_a_metric_over_all_horizons_beside_one_horizon_of_others(forecasts: Store, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     (own / "response_share.sql").write_text(ALL_HORIZONS)
     catalogue(own)
-    floor_runs(store, tmp_path, calibration=1)
     found = compare(
-        store,
+        forecasts,
         "a",
         ["b"],
         replicates=20,
@@ -68,6 +66,6 @@ def test_a_metric_over_all_horizons_beside_one_horizon_of_others(store: Store, t
         "yield_recall": 1.0,
     }
     share = rows["response_share"]
-    counts = [r for r in store.read("floor_events", runs=["a"]).to_pylist() if r["kind"] == "response"]
+    counts = [r for r in forecasts.read("floor_events", runs=["a"]).to_pylist() if r["kind"] == "response"]
     scored = [r["outcome"] for r in counts if r["role"] == "evaluation" and r["state"] == "scored"]
     assert (share["baseline"], share["change"], share["status"]) == (sum(scored) / len(scored), 0.0, "ok")

@@ -62,9 +62,8 @@ def add_videos(store: Store) -> None:
         score(run, protocol("robometer-ind"), {"top_k": "3", "tasks": "2", "rows_per_outcome": "6"}, store=store)
 
 
-def test_robot_videos(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    add_videos(store)
-    rows = both_ways(store, monkeypatch, replicates=40)
+def test_robot_videos(videos: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = both_ways(videos, monkeypatch, replicates=40)
     found = {row["metric"]: row for row in rows if row["stratum"] == "all"}
     assert set(found) >= {"progress_mse", "failure_f1", "top_k_final", "failure_roc_auc", "mcnemar_exact"}
     assert {row["cluster"] for row in rows if row["p_value"] is not None and row["cluster"]} == {"trajectory_id"}
@@ -107,9 +106,8 @@ def floor_runs(store: Store, folder: Path, calibration: int) -> None:
     )
 
 
-def test_floor_events(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    floor_runs(store, tmp_path, calibration=1)
-    rows = both_ways(store, monkeypatch, replicates=30, horizons=[1.0, 2.0])
+def test_floor_events(forecasts: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = both_ways(forecasts, monkeypatch, replicates=30, horizons=[1.0, 2.0])
     assert {row["horizon_s"] for row in rows} == {1.0, 2.0}
     assert {row["recall"] for row in rows} == {None, 0.8}
     rates = [row for row in rows if row["metric"].endswith("rate_at_recall")]
@@ -120,7 +118,7 @@ def test_floor_events(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert (row["baseline_recall"], row["candidate_recall"]) == (beside["baseline"], beside["candidate"])
         if row["p_value"] is not None:
             assert row["method"] == "swap_exact, thresholds as selected"
-    asked = compare(store, "a", ["b"], replicates=30, recalls=[0.5], metrics=["yield_recall"], horizons=[2.0])
+    asked = compare(forecasts, "a", ["b"], replicates=30, recalls=[0.5], metrics=["yield_recall"], horizons=[2.0])
     assert [row["recall"] for row in asked.to_pylist()] == [0.5]
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from evalframe.compare.sampling import Sample, Sampler
 from evalframe.store import Store
 from evalframe.verbs.compare import compare
 from tests.compare.building import add_run, items
-from tests.compare.test_choices import add, questions
-from tests.compare.test_other_systems import add_videos, floor_runs
 
 
 @pytest.fixture
@@ -37,21 +33,17 @@ def test_windows(store: Store, by_query: set[str]) -> None:
     assert by_query == set()
 
 
-def test_choices(store: Store, by_query: set[str]) -> None:
-    add(store, "a", questions(80, 12, skill=0.6, seed=1))
-    add(store, "b", questions(80, 12, skill=0.8, seed=2))
-    compare(store, "a", ["b"], replicates=20, strata=["headline", "all"])
+def test_choices(answers: Store, by_query: set[str]) -> None:
+    compare(answers, "a", ["b"], replicates=20, strata=["headline", "all"])
     # Absolute gaps and means of means are no quotients of sums.
     assert by_query <= {"ece", "objective", "family_balanced_accuracy", "largest_perturbation_change"}
 
 
-def test_videos(store: Store, by_query: set[str]) -> None:
-    add_videos(store)
-    compare(store, "a", ["b"], replicates=20)
+def test_videos(videos: Store, by_query: set[str]) -> None:
+    compare(videos, "a", ["b"], replicates=20)
     assert by_query == set()
 
 
-def test_floor(store: Store, tmp_path: Path, by_query: set[str]) -> None:
-    floor_runs(store, tmp_path, calibration=1)
-    compare(store, "a", ["b"], replicates=20, horizons=[1.0])
+def test_floor(forecasts: Store, by_query: set[str]) -> None:
+    compare(forecasts, "a", ["b"], replicates=20, horizons=[1.0])
     assert by_query == set()
