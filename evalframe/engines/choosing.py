@@ -78,12 +78,19 @@ def using(choice: Choice) -> Iterator[None]:
         _chosen.reset(token)
 
 
-def open_engine() -> DuckDB:
-    """The chosen engine. Raises ExtraMissing without what it needs, EngineUnreachable where no cluster answers."""
+def open_engine(*, by_parts: bool = False) -> DuckDB:
+    """The chosen engine. Raises ExtraMissing without what it needs, EngineUnreachable where no cluster answers.
+
+    by_parts: if it is the engine of record, one that goes through large tables a part of their rows at a time.
+    """
     if chosen().name() == "ray":
         from evalframe.engines.ray import Ray
 
         return Ray(chosen().ray_address)
+    if by_parts:
+        from evalframe.engines.parted import Parted
+
+        return Parted()
     from evalframe.engines.duckdb import DuckDB
 
     return DuckDB()

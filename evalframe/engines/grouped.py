@@ -58,7 +58,9 @@ def answer(engine: DuckDB, work: Work, group: Group, tables: Mapping[str, pa.Tab
     for name, condition in conditions.items():
         if name in work.plan.sources:
             engine.view(name, f"SELECT * FROM {quoted(f'all {name}')} WHERE {condition}")
-    return engine.evaluate(work.plan)
+    with engine.answering(work.plan):
+        # In no order: what groups yield is put in order where it is merged, if at all.
+        return {name: engine.query(f"SELECT * FROM {quoted(name)}") for name in work.plan.outputs}
 
 
 class Grouped(DuckDB, ABC):
@@ -123,6 +125,10 @@ class Grouped(DuckDB, ABC):
             self._bound = bound
             for name, kind in self._temporary([*before, *found, *(_PARTS + name for name in found)]):
                 self._execute(f"DROP {kind} temp.{quoted(name)}", f"{name} cannot be dropped")
+
+    def rows_of(self, group: Group, name: str, work: Work) -> pa.Table:
+        """The rows of a group of a divided table that is not in files."""
+        return self.query(f"SELECT * FROM {quoted(name)} WHERE {group.condition(work.split.keys[name])}")
 
     def _work(self, plan: Plan, split: Split) -> Work:
         return Work(plan, split, {name: self._paths[name] for name in plan.sources if name in self._paths})

@@ -105,7 +105,7 @@ class Ray(Grouped):
                     # Rows of a group are sent when its turn is near, so that memory holds few of them.
                     while waiting and len(running) < 2 * self._cores():
                         group = waiting.pop()
-                        sent = [ray.put(self._rows_of(group, name, work)) for name in divided]
+                        sent = [ray.put(self.rows_of(group, name, work)) for name in divided]
                         running.append(task.remote(asked, group, (*shared, *divided), *held, *sent))
                     (ready, *_), running = ray.wait(running, num_returns=1)
                     yield ray.get(ready)
@@ -115,9 +115,6 @@ class Ray(Grouped):
                 for task_left in running:
                     ray.cancel(task_left, force=False)
                 tell(what, len(groups), len(groups))
-
-    def _rows_of(self, group: Group, name: str, work: Work) -> pa.Table:
-        return self.query(f"SELECT * FROM {quoted(name)} WHERE {group.condition(work.split.keys[name])}")
 
 
 def _task(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from evalframe.errors import ForecastRefused
 from evalframe.sources.floor_forecasts import STEPS
 from evalframe.sources.floor_targets import COLUMNS
-from evalframe.sources.npy import read_npy, require_shape
+from evalframe.sources.npy import ArrayFile, read_npy, require_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,19 @@ class Aligned:
 
 
 def read_miniroada(path: Path, n_rows: int, session: str) -> Aligned:
-    """The raw forecasts of a session whose target has `n_rows` rows, by target row.
+    """The raw forecasts of a session whose target has `n_rows` rows, by target row. Raises as `check_miniroada`."""
+    file = check_miniroada(path, n_rows, session)
+    pred = np.zeros((n_rows, len(COLUMNS), STEPS), file.array.dtype)
+    valid = np.zeros((n_rows, STEPS), bool)
+    made = len(file.array)
+    for j in range(STEPS):
+        pred[j + 1 : j + 1 + made, :, j] = file.array[:, j, :]
+        valid[j + 1 : j + 1 + made, j] = True
+    return Aligned(pred, valid, file.sha256)
+
+
+def check_miniroada(path: Path, n_rows: int, session: str) -> ArrayFile:
+    """The raw forecasts as they are, every value looked at.
 
     Raises InputError for an unreadable array and ForecastRefused for another shape, a value that is not finite or
     outside [0, 1].
@@ -45,10 +57,4 @@ def read_miniroada(path: Path, n_rows: int, session: str) -> Aligned:
             where=str(path),
             hint=f'python -c "import numpy; print(numpy.load({str(path)!r})[{row}, {step}])"',
         )
-    pred = np.zeros((n_rows, len(COLUMNS), STEPS), file.array.dtype)
-    valid = np.zeros((n_rows, STEPS), bool)
-    made = len(file.array)
-    for j in range(STEPS):
-        pred[j + 1 : j + 1 + made, :, j] = file.array[:, j, :]
-        valid[j + 1 : j + 1 + made, j] = True
-    return Aligned(pred, valid, file.sha256)
+    return file

@@ -16,8 +16,9 @@ from evalframe.errors import TurnsRefused, UsageError
 from evalframe.protocols.easycom_floor import PRE_BOUNDARY
 from evalframe.protocols.easycom_floor.times import microseconds
 from evalframe.sources import floor_raster
-from evalframe.sources.floor_miniroada import read_miniroada
-from evalframe.sources.floor_raster import RULES, Raster, Rule
+from evalframe.sources.floor_intervals import Interval
+from evalframe.sources.floor_miniroada import check_miniroada, read_miniroada
+from evalframe.sources.floor_raster import RULES
 from evalframe.sources.floor_sessions import files_of, session_files
 from evalframe.sources.floor_targets import read_targets
 from evalframe.sources.floor_turns import Speech, merged, most_speech, read_easycom, read_rttm
@@ -46,14 +47,17 @@ def convert_miniroada(
 ) -> Written:
     """Write `pred/<session>.npy` and `valid/<session>.npy` for raw MiniROADA arrays `<session>.npy` [T-10, 10, 3].
 
-    Every session is read and checked before anything is written. Raises as `read_miniroada` and `read_targets` do.
+    Every session is read and checked before anything is written, and read again to be written: memory holds one at a
+    time. Raises as `read_miniroada` and `read_targets` do.
     """
     raw, out = Path(prediction_root), Path(output_dir)
     targets = read_targets(Path(target_root), listed(sessions))
     files = files_of(targets.sessions, session_files(raw), raw)
-    aligned = {name: read_miniroada(path, targets.sessions[name].n_rows, name) for name, path in files.items()}
+    for name, path in files.items():
+        check_miniroada(path, targets.sessions[name].n_rows, name)
     rows = []
-    for name, one in aligned.items():
+    for name, path in files.items():
+        one = read_miniroada(path, targets.sessions[name].n_rows, name)
         write_bytes(out / "pred" / f"{name}.npy", _npy(one.pred), force=force)
         write_bytes(out / "valid" / f"{name}.npy", _npy(one.valid), force=force)
         rows.append(
@@ -86,27 +90,26 @@ def rasterize(
     settings = PRE_BOUNDARY.settings({"row_seconds": row_seconds})
     row_us = microseconds(settings["row_seconds"], "--row-seconds")
     speeches, mapped = _read([Path(path) for path in listed(turns)])
-    rasters = [_raster(one, wearer, row_us, rule) for one in speeches]
+    wearers = [_wearer(one, wearer, row_us) for one in speeches]
     out = Path(output_dir)
-    for raster in rasters:
+    rows, segments = [], []
+    for speech, who in zip(speeches, wearers, strict=True):
+        raster = floor_raster.rasterize(speech, who, row_us, rule)
         write_bytes(out / f"{raster.session}.npy", _npy(raster.target), force=force)
-    if mapped:
-        write_text(out / "segments.csv", drawing.csv(_segments(rasters)), force=force)
-    return Written(
-        pa.Table.from_pylist(
-            [
-                {
-                    "session": raster.session,
-                    "wearer": raster.wearer,
-                    "n_rows": len(raster.target),
-                    "n_wearer": int(raster.target[:, 1].sum()),
-                    "n_others": int(raster.target[:, 2].sum()),
-                    "n_segments": len(raster.segments),
-                }
-                for raster in rasters
-            ]
+        segments += [(raster.session, segment) for segment in raster.segments]
+        rows.append(
+            {
+                "session": raster.session,
+                "wearer": raster.wearer,
+                "n_rows": len(raster.target),
+                "n_wearer": int(raster.target[:, 1].sum()),
+                "n_others": int(raster.target[:, 2].sum()),
+                "n_segments": len(raster.segments),
+            }
         )
-    )
+    if mapped:
+        write_text(out / "segments.csv", drawing.csv(_segments(segments)), force=force)
+    return Written(pa.Table.from_pylist(rows))
 
 
 def _read(paths: Sequence[Path]) -> tuple[list[Speech], bool]:
@@ -124,7 +127,8 @@ def _read(paths: Sequence[Path]) -> tuple[list[Speech], bool]:
     return merged([one for path in paths for one in read_rttm(path)]), False
 
 
-def _raster(speech: Speech, wearer: str, row_us: int, rule: Rule) -> Raster:
+def _wearer(speech: Speech, wearer: str, row_us: int) -> str:
+    """Whose floor it is. Raises TurnsRefused where nobody is, or where the session would have too many rows."""
     speakers = sorted({turn.speaker for turn in speech.turns})
     if not speakers or wearer not in (MOST_SPEECH, *speakers):
         raise TurnsRefused(
@@ -143,11 +147,11 @@ def _raster(speech: Speech, wearer: str, row_us: int, rule: Rule) -> Raster:
             where="TURNS",
             hint="evalframe floor rasterize TURNS --wearer most-speech --row-seconds 0.2 --output-dir DIR",
         )
-    return floor_raster.rasterize(speech, most_speech(speech.turns) if wearer == MOST_SPEECH else wearer, row_us, rule)
+    return most_speech(speech.turns) if wearer == MOST_SPEECH else wearer
 
 
-def _segments(rasters: Sequence[Raster]) -> pa.Table:
-    rows = [(r.session, s.first, s.last - s.first + 1) for r in rasters for s in r.segments]
+def _segments(segments: Sequence[tuple[str, Interval]]) -> pa.Table:
+    rows = [(session, s.first, s.last - s.first + 1) for session, s in segments]
     return pa.table(
         {
             "session": pa.array([row[0] for row in rows], pa.large_string()),
