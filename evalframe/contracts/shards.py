@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -139,6 +140,17 @@ class Spool:
             os.posix_fallocate(file.fileno(), 0, size)
         return np.memmap(path, np.uint8, "r+", shape=(size,))
 
+    @property
+    def room(self) -> int:
+        """Bytes of rows that may be held in memory now; without a folder, all."""
+        return self._room if self._folder is not None else sys.maxsize
+
+    def schema(self, name: str) -> pa.Schema | None:
+        """The columns that table `name` was given; None where nothing was added."""
+        if name in self._files:
+            return self._files[name].schema
+        return self._held[name][0].schema if name in self._held else None
+
     def take(self, name: str, schema: pa.Schema) -> Rows:
         """Table `name` in `schema`, of which nothing is kept here; without rows where nothing was added."""
         if name in self._files:
@@ -191,13 +203,13 @@ class _File:
         import pyarrow.parquet as pq
 
         self.path = path
-        self._schema = schema
+        self.schema = schema
         with _told(path):
             self._writer: pq.ParquetWriter = pq.ParquetWriter(path, schema, compression="lz4", write_page_checksum=True)
         self._waiting: list[pa.Table] = []
 
     def add(self, table: pa.Table) -> None:
-        self._waiting.append(table.cast(self._schema))
+        self._waiting.append(table.cast(self.schema))
         if sum(part.nbytes for part in self._waiting) >= _GROUP:
             self._flush()
 

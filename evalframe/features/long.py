@@ -35,7 +35,7 @@ def _kept(kept: pl.DataFrame) -> pl.DataFrame:
     v, i = pl.col("progress"), pl.col("i")
     k = pl.len()
     trend = ((i - (k - 1) / 2) * v).sum()
-    spread = k * (k * k - 1) / 12
+    spread = points.divided(k * (k * k - 1), 12)
     squares = spread * ((v - v.mean()) * (v - v.mean())).sum()
     flat = (v.max() == v.min()) | (squares == 0)
     return kept.group_by("trace", maintain_order=True).agg(

@@ -21,6 +21,15 @@ def total(terms: Iterable[pl.Expr]) -> pl.Expr:
     return reduce(add, terms)
 
 
+def divided(column: pl.Expr, by: float) -> pl.Expr:
+    """A column over a number, as its multiple.
+
+    Polars makes a multiple of such a division, but not where rows come one at a time: written out, what a trace says
+    does not depend on how many others it is looked at with.
+    """
+    return column * (1.0 / by)
+
+
 def trend(v: Points) -> pl.Expr:
     """m of at least two points; its sign is the sign of their correlation with time."""
     k = len(v)
@@ -29,7 +38,7 @@ def trend(v: Points) -> pl.Expr:
 
 def spread(v: Points) -> pl.Expr:
     """Sum of squares about the mean, times that of the index."""
-    mean = total(v) / len(v)
+    mean = divided(total(v), len(v))
     return index_spread(len(v)) * total((point - mean) * (point - mean) for point in v)
 
 
@@ -53,13 +62,13 @@ def pearson(v: Points) -> pl.Expr:
 
 def slope(v: Points) -> pl.Expr:
     """Least-squares slope of at least two points against their index."""
-    return trend(v) / index_spread(len(v))
+    return divided(trend(v), index_spread(len(v)))
 
 
 def late_mean(v: Points) -> pl.Expr:
     """Mean of the last ceil(k/2) points."""
     late = v[len(v) // 2 :]
-    return total(late) / len(late)
+    return divided(total(late), len(late))
 
 
 WINDOW = 5

@@ -14,17 +14,20 @@ _COMPUTED = ("window_trend", "window_pearson", "mse", "mae", "spearman")
 _FILTERING = ("filter_pearson", "filter_final", "filter_delta", "filter_slope", "filter_late_mean")
 
 
-def progress_features(traces: pl.DataFrame, targets: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """The table `progress_features` of one run and step.
+def progress_features(
+    traces: pl.DataFrame, targets: pl.DataFrame, labels: pl.DataFrame, run_id: str, step: int
+) -> pl.DataFrame:
+    """The table `progress_features` of one run and step, or of some whole trajectories of it.
 
-    traces: `progress_traces` of one run and step, at least one row, no duplicates. targets: `progress_targets` of its
-    data set. labels: one row per trajectory of the data set (`features.labels`). A trajectory that was not asked about
+    traces: `progress_traces` of the run and step, no duplicates. targets: `progress_targets` of its data set, or of
+    the trajectories. labels: one row for each of them (`features.labels`). A trajectory that was not asked about
     its own task has a row without points; every predicted frame of an own-task trace must have a target (the source
     checks both).
     """
     tasks = pl.concat([traces["query_task"], labels["task"]]).unique().sort()
     labels = labels.sort("trajectory_index")
-    points = _points(traces, pl.Enum(tasks), labels)
+    # Polars adds the numbers of a group in another order where they lie in several pieces.
+    points = _points(traces.rechunk(), pl.Enum(tasks), labels)
     summaries = _summaries(points)
     traced = _joined(summaries, _formulas(points, summaries, targets), "trace").select(
         pl.exclude("key"),
@@ -38,8 +41,8 @@ def progress_features(traces: pl.DataFrame, targets: pl.DataFrame, labels: pl.Da
     return (
         _joined(traced, labels, "trajectory_index")
         .with_columns(
-            run_id=pl.lit(traces["run_id"][0]),
-            step=pl.lit(traces["step"][0], pl.Int64),
+            run_id=pl.lit(run_id),
+            step=pl.lit(step, pl.Int64),
             window_trend=pl.col("window_trend").fill_null(empty),
             window_pearson=pl.col("window_pearson").fill_null(empty),
             feature_version=pl.lit(VERSION, pl.Int64),

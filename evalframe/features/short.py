@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from evalframe.features import points, ranks
-from evalframe.features.points import WINDOW, total
+from evalframe.features.points import WINDOW, divided, total
 
 MAX_POINTS = 8
 
@@ -62,8 +62,8 @@ def _with_windows(wide: pl.LazyFrame, v: list[pl.Expr]) -> tuple[pl.LazyFrame, l
 def _errors(v: list[pl.Expr], t: list[pl.Expr]) -> list[pl.Expr]:
     differences = [p - q for p, q in zip(v, t, strict=True)]
     return [
-        (total(d * d for d in differences) / len(v)).alias("mse"),
-        (total(d.abs() for d in differences) / len(v)).alias("mae"),
+        divided(total(d * d for d in differences), len(v)).alias("mse"),
+        divided(total(d.abs() for d in differences), len(v)).alias("mae"),
     ]
 
 

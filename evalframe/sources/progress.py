@@ -7,18 +7,24 @@ error. targets: trajectory_id, task, outcome, frame_index, target_progress. Both
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
 
 from evalframe.contracts import conform, contract, validate
+from evalframe.contracts.shards import ROWS
 from evalframe.errors import ContractError, InputError
 from evalframe.features.labels import trajectory_labels
 from evalframe.features.progress import progress_features
 from evalframe.identity import canonical_json
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 TRACES = ("run_id", "step", "trajectory_id", "query_task", "prefix_index", "frame_index", "progress")
 TRACES_ALL = (*TRACES, "success_probability", "error")
@@ -58,15 +64,30 @@ def targets(rows: pl.DataFrame, where: str) -> Targets:
             where=where,
             hint="evalframe explain progress_targets",
         )
-    ids = rows["trajectory_id"].unique().sort()
-    ranks = pl.DataFrame({"trajectory_id": ids, "trajectory_index": range(len(ids))})
-    placed = rows.join(ranks, on="trajectory_id", how="left").with_columns(dataset_id=pl.lit("unknown"))
-    table = _checked("progress_targets", placed, where)
-    _refuse_two_labels(table, where)
-    labels = trajectory_labels(table)
-    pairs = [list(pair) for pair in labels.sort("trajectory_id").select("trajectory_id", "label_digest").iter_rows()]
-    dataset_id = hashlib.sha256(canonical_json(pairs).encode()).hexdigest()[:16]
+    table, labels = labelled(rows, where)
+    pairs = labels.sort("trajectory_id").select("trajectory_id", "label_digest")
+    digest = hashlib.sha256(b"[")
+    digest.update(",".join(pair_texts(pairs)).encode() + b"]")
+    dataset_id = digest.hexdigest()[:16]
     return Targets(dataset_id, table.with_columns(dataset_id=pl.lit(dataset_id)), labels)
+
+
+def labelled(rows: pl.DataFrame, where: str, first: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """(`progress_targets` of a data set without a name, a row per trajectory), checked.
+
+    rows: whole trajectories. first: how many trajectories of the data set sort before these.
+    """
+    ids = rows["trajectory_id"].unique().sort()
+    ranks = pl.DataFrame({"trajectory_id": ids, "trajectory_index": range(first, first + len(ids))})
+    placed = rows.join(ranks, on="trajectory_id", how="left", maintain_order="left")
+    table = _checked("progress_targets", placed.with_columns(dataset_id=pl.lit("unknown")), where)
+    _refuse_two_labels(table, where)
+    return table, trajectory_labels(table)
+
+
+def pair_texts(pairs: pl.DataFrame) -> list[str]:
+    """(id, label digest) of each trajectory as canonical JSON: in a list, they name the data set."""
+    return [canonical_json(list(pair)) for pair in pairs.iter_rows()]
 
 
 def read_traces(path: Path, known: Targets) -> dict[int, pl.DataFrame]:
@@ -86,6 +107,12 @@ def traces(rows: pl.DataFrame, known: Targets, where: str) -> dict[int, pl.DataF
             where=where,
             hint="write one file per run",
         )
+    table = placed(rows, known, where)
+    return {step: part for (step,), part in table.partition_by("step", as_dict=True).items()}
+
+
+def placed(rows: pl.DataFrame, known: Targets, where: str) -> pl.DataFrame:
+    """`progress_traces` of rows in the file form, checked against the targets of their trajectories."""
     ranks = known.labels.select("trajectory_id", "trajectory_index")
     strangers = rows.join(ranks, on="trajectory_id", how="anti")
     if len(strangers):
@@ -96,16 +123,18 @@ def traces(rows: pl.DataFrame, known: Targets, where: str) -> dict[int, pl.DataF
             where=where,
             hint="evalframe explain progress_targets",
         )
-    table = _checked("progress_traces", rows.join(ranks, on="trajectory_id", how="left"), where)
+    ranked = rows.join(ranks, on="trajectory_id", how="left", maintain_order="left")
+    table = _checked("progress_traces", ranked, where)
     _refuse_half_failures(table, where)
     _refuse_disorder(table, where)
     _refuse_unlabelled_frames(table, known, where)
-    return {step: part for (step,), part in table.partition_by("step", as_dict=True).items()}
+    return table
 
 
 def run_tables(run_traces: pl.DataFrame, known: Targets) -> Mapping[str, pa.Table]:
     """Every table of one run and step: its traces, the targets, and the features made of both."""
-    features = progress_features(run_traces, known.table, known.labels)
+    named = (run_traces["run_id"][0], run_traces["step"][0])
+    features = progress_features(run_traces, known.table, known.labels, *named)
     return {
         "progress_targets": conform(contract("progress_targets"), known.table),
         "progress_traces": conform(contract("progress_traces"), run_traces),
@@ -118,23 +147,29 @@ def _read(path: Path, columns: tuple[str, ...], wanted: str, optional: tuple[str
 
     wanted: the contract that says what they are.
     """
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(path)
-        there = file.schema_arrow.names
-        missing = [name for name in columns if name not in there and name not in optional]
-        if missing:
-            raise ContractError(
-                f"{path.name} lacks column{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
-                expected=", ".join(columns),
-                found=", ".join(there) or "no columns",
-                where=str(path),
-                hint=f"evalframe explain {wanted}",
-            )
-        table = file.read(columns=[name for name in columns if name in there])
+    with _told(path, wanted):
+        file, there = _opened(path, columns, wanted, optional)
+        table = file.read(columns=there)
         table.validate(full=True)  # bytes that are no text would be taken for it
-        table = pa.table(table.columns, names=table.column_names)  # Polars would take metadata for text
+    return _plain(table, path, optional)
+
+
+def read_parts(
+    path: Path, columns: tuple[str, ...], wanted: str, optional: tuple[str, ...] = ()
+) -> Iterator[pl.DataFrame]:
+    """What is read at once elsewhere, some rows at a time."""
+    with _told(path, wanted):
+        file, there = _opened(path, columns, wanted, optional)
+        for batch in file.iter_batches(ROWS, columns=there):
+            batch.validate(full=True)
+            yield _plain(pa.Table.from_batches([batch]), path, optional)
+
+
+@contextmanager
+def _told(path: Path, wanted: str) -> Iterator[None]:
+    """What the Parquet reader says, as a typed error."""
+    try:
+        yield
     except (OSError, ValueError, LookupError, pa.ArrowException) as error:
         raise InputError(
             f"{path.name} cannot be read",
@@ -143,6 +178,31 @@ def _read(path: Path, columns: tuple[str, ...], wanted: str, optional: tuple[str
             where=str(path),
             hint=f"evalframe explain {wanted}",
         ) from error
+
+
+def _opened(
+    path: Path, columns: tuple[str, ...], wanted: str, optional: tuple[str, ...]
+) -> tuple[pq.ParquetFile, list[str]]:
+    """The file, and those of the columns that it has. Raises ContractError where one lacks that is not optional."""
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path)
+    there = file.schema_arrow.names
+    missing = [name for name in columns if name not in there and name not in optional]
+    if missing:
+        raise ContractError(
+            f"{path.name} lacks column{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
+            expected=", ".join(columns),
+            found=", ".join(there) or "no columns",
+            where=str(path),
+            hint=f"evalframe explain {wanted}",
+        )
+    return file, [name for name in columns if name in there]
+
+
+def _plain(table: pa.Table, path: Path, optional: tuple[str, ...]) -> pl.DataFrame:
+    """Rows of a file as they are meant: see `_read`."""
+    table = pa.table(table.columns, names=table.column_names)  # Polars would take metadata for text
     frame = pl.DataFrame(pl.from_arrow(table)).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     for name in TEXTS:
         # Before any join: a number that looks like an id must not meet a text that looks like the number.
@@ -154,7 +214,7 @@ def _read(path: Path, columns: tuple[str, ...], wanted: str, optional: tuple[str
                 where=str(path),
                 hint=f"cast {name} to text where the file is written",
             )
-    absent = [pl.lit(None, pl.String).alias(name) for name in optional if name not in there]
+    absent = [pl.lit(None, pl.String).alias(name) for name in optional if name not in table.column_names]
     return frame.with_columns(*absent).with_columns(pl.col(pl.String).str.normalize("NFC"))
 
 

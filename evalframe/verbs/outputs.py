@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from evalframe.errors import InputError, StoreConflict, harmless_json
+from evalframe.sources.fields import file_sha256
 from evalframe.store import staging
 
 SCHEMA_VERSION = 1
@@ -29,14 +32,55 @@ def write_text(path: Path, text: str, *, force: bool = False) -> bool:
 def write_bytes(path: Path, data: bytes, *, force: bool = False) -> bool:
     """`write_text` for bytes."""
     with staging.writing(path):
-        if _is_there(path, data, force=force):
+        if _is_there(path, lambda: path.read_bytes() == data, force=force):
             return False
     with staging.made(path) as new:
         staging.put(new, data)
     return True
 
 
-def _is_there(path: Path, data: bytes, *, force: bool) -> bool:
+Make: TypeAlias = "Callable[[BinaryIO], None]"
+"""Writes a file: the same bytes whenever it is asked."""
+
+
+def write_made(path: Path, make: Make, *, force: bool = False) -> bool:
+    """`write_bytes` for a file that need not fit into memory."""
+    with staging.writing(path):
+        if _is_there(path, lambda: file_sha256(path) == made_sha256(make), force=force):
+            return False
+    with staging.made(path) as new, new.open("wb") as file:
+        make(file)
+    return True
+
+
+def made_sha256(make: Make) -> str:
+    """64 hex of the SHA-256 of the file, which is written nowhere."""
+    sink = _Hashed()
+    make(cast("BinaryIO", sink))
+    return sink.digest.hexdigest()
+
+
+class _Hashed(io.RawIOBase):
+    """Takes bytes for their digest alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.digest = hashlib.sha256()
+        self._at = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.digest.update(data)
+        self._at += memoryview(data).nbytes
+        return memoryview(data).nbytes
+
+    def tell(self) -> int:
+        return self._at
+
+
+def _is_there(path: Path, same: Callable[[], bool], *, force: bool) -> bool:
     """Whether the same bytes stand there already. Raises where a folder does, or other bytes and not `force`."""
     if path.is_dir():
         raise InputError(
@@ -49,7 +93,7 @@ def _is_there(path: Path, data: bytes, *, force: bool) -> bool:
     staging.recover(path)
     if force or not path.exists():
         return False
-    if path.read_bytes() == data:
+    if same():
         return True
     raise StoreConflict(
         f"{path.name} exists and holds a different result",

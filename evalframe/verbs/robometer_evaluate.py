@@ -158,7 +158,7 @@ def evaluate(
                 place.begin(folder_sha256(path))
                 StepRun(asked, selection, place, _Loader(factory, path, device, repository), batch_size).run()
             if opened is not None:
-                seal_step(opened, asked, place, tags=tags or {}, setting=setting)
+                seal_step(opened, asked, selection.targets, place, tags=tags or {}, setting=setting)
     return _evaluation(asked, selection, checkpoints, outcomes, dry_run=False)
 
 

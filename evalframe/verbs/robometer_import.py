@@ -13,7 +13,7 @@ from evalframe.errors import DigestMismatch, InputError
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
 from evalframe.sources.fields import file_sha256
-from evalframe.sources.progress import read_targets, read_traces
+from evalframe.sources.progress import Targets, read_targets, read_traces
 from evalframe.store import Store
 from evalframe.underway import counted
 from evalframe.verbs.naming import named
@@ -28,6 +28,7 @@ _SCHEMA = pa.schema({"step": pa.int64(), "run_id": pa.large_string(), "outcome":
 def seal_step(
     store: Store,
     asked: Question,
+    known: Targets,
     step: Step,
     *,
     tags: Mapping[str, str],
@@ -35,7 +36,7 @@ def seal_step(
     origin: str = "recomputed",
 ) -> Scored:
     """Score a finished step from its traces and seal it. The same step again, from any folder, is a no-op."""
-    (traces,) = read_traces(step.traces, asked.targets).values()
+    (traces,) = read_traces(step.traces, known).values()
     inputs = {
         "traces_sha256": file_sha256(step.traces),
         "targets_sha256": file_sha256(step.folder.parent.parent / TARGETS),
@@ -61,7 +62,7 @@ def import_folder(
     named(run_id, "", tags)
     output = Output(Path(folder))
     manifest = read_manifest(output.root)
-    asked = _question(output, manifest, run_id)
+    asked, known = _question(output, manifest, run_id)
     begun = output.steps()
     if not begun:
         raise _incomplete(output.root, "the folder holds no steps", "steps/step-000000 and the like")
@@ -73,12 +74,12 @@ def import_folder(
         outcome = "unfinished"
         if step.finished:
             setting = manifest.get("setting")
-            outcome = seal_step(opened, asked, step, tags=tags or {}, setting=setting, origin=origin).outcome
+            outcome = seal_step(opened, asked, known, step, tags=tags or {}, setting=setting, origin=origin).outcome
         rows.append({"step": step.step, "run_id": asked.stored_id(step.step), "outcome": outcome})
     return Rows(pa.Table.from_pylist(rows, _SCHEMA))
 
 
-def _question(output: Output, manifest: Mapping[str, Any], run_id: str | None) -> Question:
+def _question(output: Output, manifest: Mapping[str, Any], run_id: str | None) -> tuple[Question, Targets]:
     try:
         said = manifest["protocol"]
         chosen = protocol_of(f"{said['name']}/{said['version']}")
@@ -101,7 +102,7 @@ def _question(output: Output, manifest: Mapping[str, Any], run_id: str | None) -
             hint="import the folder as it was written",
         )
     asked = question(chosen, parameters, catalogue(), targets, name)
-    return asked if run_id is None else replace(asked, run_id=run_id)
+    return asked if run_id is None else replace(asked, run_id=run_id), targets
 
 
 def _incomplete(root: Path, what: str, expected: str) -> InputError:

@@ -17,7 +17,7 @@ from typing import Any
 
 from evalframe.errors import InputError, ManifestDiffers, StepClaimed, UsageError
 from evalframe.store import locks, staging
-from evalframe.verbs.outputs import to_json, write_bytes, write_text
+from evalframe.verbs.outputs import Make, to_json, write_bytes, write_made, write_text
 
 MANIFEST = "run_manifest.json"
 TARGETS = "targets.parquet"
@@ -154,6 +154,10 @@ class Step:
     def write(self, name: str, content: bytes, *, replace: bool = False) -> None:
         """Put a file of the step in its place."""
         write_bytes(self.folder / name, content, force=replace)
+
+    def write_made(self, name: str, make: Make, *, replace: bool = False) -> None:
+        """`write` for a file that need not fit into memory."""
+        write_made(self.folder / name, make, force=replace)
 
     def claim(self, worker: str, *, take_over: bool = False) -> None:
         """Make the step this worker's. Only while the folder is `locked`. Raises StepClaimed naming whose it is."""

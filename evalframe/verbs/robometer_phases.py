@@ -129,10 +129,10 @@ class StepRun:
 
     def _read(self) -> pl.DataFrame:
         """`progress_traces` of the step as they lie in traces.parquet."""
-        return read_step_traces(self.step.traces, self.asked.targets, self.step.step)
+        return read_step_traces(self.step.traces, self.selection.targets, self.step.step)
 
     def _is_own(self) -> pl.Expr:
-        own = dict(self.asked.targets.labels.select("trajectory_id", "task").iter_rows())
+        own = dict(self.selection.targets.labels.select("trajectory_id", "task").iter_rows())
         return pl.col("query_task") == pl.col("trajectory_id").replace_strict(own)
 
     def _evaluated(self, traces: pl.DataFrame, outputs: Sequence[str]) -> dict[str, report.Rows]:

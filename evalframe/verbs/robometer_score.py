@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,28 +15,30 @@ from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
 from evalframe.sources.fields import file_sha256
 from evalframe.sources.progress import TARGETS as TARGET_COLUMNS
-from evalframe.sources.progress import read_targets, read_traces
+from evalframe.sources.progress_streams import SpooledTargets, SpooledTraces, read_run
 from evalframe.store import Store
 from evalframe.underway import counted
 from evalframe.verbs import robometer_report as report
 from evalframe.verbs.naming import named
-from evalframe.verbs.outputs import to_json, write_bytes
+from evalframe.verbs.outputs import Make, made_sha256, to_json, write_made, write_text
 from evalframe.verbs.results import Rows
 from evalframe.verbs.robometer_output import MANIFEST, TARGETS, TRACES, Output, manifest_text
 from evalframe.verbs.robometer_steps import (
     SYSTEM,
     TRACE_COLUMNS,
+    AnyTargets,
     Question,
+    Traces,
     answers_of,
     check_pools,
-    parquet,
+    parquet_of,
     pools_of,
     question,
     scored_step,
-    sha256,
     step_files,
 )
 from evalframe.verbs.score import Scored
+from evalframe.verbs.spooling import spooled
 
 _COMMAND = "robometer score"
 
@@ -97,31 +98,35 @@ def score(
     if chosen.system != SYSTEM:
         raise _other_protocol(protocol)
     parameters = chosen.settings(_merged(settings, top_k=top_k, window=window))
-    known = read_targets(Path(targets))
-    steps = read_traces(Path(traces), known)
-    name = named(run_id, next(iter(steps.values()))["run_id"][0], tags)
-    asked = question(chosen, parameters, catalogue(*([relations] if relations else [])), known, name)
-    for rows in steps.values():
-        check_pools(pools_of(rows), asked, where=str(traces))
+    with spooled() as spool:
+        known, steps = read_run(Path(targets), Path(traces), spool)
+        name = named(run_id, _run_of(next(iter(steps.values()))), tags)
+        asked = question(chosen, parameters, catalogue(*([relations] if relations else [])), known, name)
+        for rows in steps.values():
+            check_pools(pools_of(rows), asked, where=str(traces))
 
-    inputs = {"traces_sha256": file_sha256(Path(traces)), "targets_sha256": file_sha256(Path(targets))}
-    target_file = parquet(known.table.sort("trajectory_id", "frame_index"), TARGET_COLUMNS)
-    manifest = manifest_text(
-        {**_manifest(asked, inputs), "targets_parquet_sha256": sha256(target_file)}, asked.identity.to_json()
-    )
-    folder = None if output is None else Output(Path(output))
-    if folder is not None and not force:
-        folder.check(manifest)
+        inputs = {"traces_sha256": file_sha256(Path(traces)), "targets_sha256": file_sha256(Path(targets))}
+        folder = None if output is None else Output(Path(output))
+        manifest = "" if folder is None else _manifest(asked, inputs)
+        if folder is not None and not force:
+            folder.check(manifest)
 
-    opened = None if store is None else Store.open(store, create=True)
-    scored = {
-        step: scored_step(
-            asked, step, rows, inputs=inputs, tags=tags or {}, store=opened, origin="rescored_saved_predictions"
-        )
-        for step, rows in counted("steps", sorted(steps.items()))
-    }
-    if folder is not None:
-        _write(folder, asked, scored, steps, manifest, target_file, force=force)
+        opened = None if store is None else Store.open(store, create=True)
+        scored = {
+            step: scored_step(
+                asked,
+                step,
+                rows,
+                inputs=inputs,
+                tags=tags or {},
+                store=opened,
+                origin="rescored_saved_predictions",
+                spool=spool,
+            )
+            for step, rows in counted("steps", sorted(steps.items()))
+        }
+        if folder is not None:
+            _write(folder, asked, scored, steps, manifest, force=force)
     return ProgressScores(pa.concat_tables([one.table for one in scored.values()]), asked, scored)
 
 
@@ -152,8 +157,8 @@ def _other_protocol(protocol: str) -> UsageError:
     )
 
 
-def _manifest(asked: Question, inputs: Mapping[str, str]) -> dict[str, Any]:
-    return {
+def _manifest(asked: Question, inputs: Mapping[str, str]) -> str:
+    body = {
         "made_by": _COMMAND,
         "run_id": asked.run_id,
         "parameters": dict(asked.identity.parameters),
@@ -161,25 +166,41 @@ def _manifest(asked: Question, inputs: Mapping[str, str]) -> dict[str, Any]:
         "n_trajectories": len(asked.targets.labels),
         "tasks": asked.targets.tasks,
         **inputs,
+        "targets_parquet_sha256": made_sha256(_target_file(asked.targets)),
     }
+    return manifest_text(body, asked.identity.to_json())
 
 
 def _write(
     folder: Output,
     asked: Question,
     scored: Mapping[int, Scored],
-    steps: Mapping[int, pl.DataFrame],
+    steps: Mapping[int, Traces],
     manifest: str,
-    target_file: bytes,
     *,
     force: bool,
 ) -> None:
     """The tree of an evaluation; every step's metrics.json after its other files."""
-    write_bytes(folder.root / TARGETS, target_file, force=force)
-    write_bytes(folder.root / MANIFEST, manifest.encode(), force=force)
+    write_made(folder.root / TARGETS, _target_file(asked.targets), force=force)
+    write_text(folder.root / MANIFEST, manifest, force=force)
     for step, one in scored.items():
         place = folder.step(step)
-        ordered = steps[step].sort("trajectory_id", "query_task", "prefix_index")
-        place.write(TRACES, parquet(ordered, TRACE_COLUMNS), replace=force)
+        place.write_made(TRACES, _trace_file(steps[step]), replace=force)
         for name, content in step_files(asked, one, _COMMAND).items():
             place.write(name, content, replace=force)
+
+
+def _target_file(known: AnyTargets) -> Make:
+    if isinstance(known, SpooledTargets):
+        return parquet_of(known.table, TARGET_COLUMNS)
+    return parquet_of(known.table.sort("trajectory_id", "frame_index").to_arrow(), TARGET_COLUMNS)
+
+
+def _trace_file(rows: Traces) -> Make:
+    if isinstance(rows, SpooledTraces):
+        return parquet_of(rows.table, TRACE_COLUMNS)
+    return parquet_of(rows.sort("trajectory_id", "query_task", "prefix_index").to_arrow(), TRACE_COLUMNS)
+
+
+def _run_of(rows: Traces) -> str:
+    return rows.run_id if isinstance(rows, SpooledTraces) else str(rows["run_id"][0])

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO, TypeAlias
 
 import polars as pl
 import pyarrow as pa
 
+from evalframe.contracts.shards import Rows, Spool, batches_of, blocks
 from evalframe.errors import PoolTooSmall, SelectionDiffers
 from evalframe.protocols import Protocol
 from evalframe.relations import Catalogue
 from evalframe.sources import progress as source
+from evalframe.sources import progress_streams as streams
 from evalframe.store import Store
 from evalframe.verbs import robometer_report as report
 from evalframe.verbs.identifying import Identity, identify
-from evalframe.verbs.outputs import to_json
+from evalframe.verbs.outputs import Make, to_json
 from evalframe.verbs.score import Run, Scored, score
 
 SYSTEM = "robometer"
 TRACE_COLUMNS = source.TRACES_ALL
+
+_GROUP = 1 << 20
+"""Rows of a row group: part of what makes the bytes of a file, so never changed."""
+
+AnyTargets: TypeAlias = "source.Targets | streams.SpooledTargets"
+Traces: TypeAlias = "pl.DataFrame | streams.SpooledTraces"
+"""`progress_traces` of one step: in memory, or in a spool."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Question:
     protocol: Protocol
     identity: Identity
     relations: Catalogue
-    targets: source.Targets
+    targets: AnyTargets
     run_id: str
 
     @property
@@ -43,9 +52,15 @@ class Question:
         """What a step is called in a store."""
         return f"{self.run_id}@{step}"
 
-    def tables(self, step: int, traces: pl.DataFrame) -> Mapping[str, pa.Table]:
+    def tables(self, step: int, traces: Traces, spool: Spool | None = None) -> Mapping[str, Rows]:
         """The contracted tables of a step from its `progress_traces`, under the name it has in a store."""
-        return source.run_tables(traces.with_columns(run_id=pl.lit(self.stored_id(step))), self.targets)
+        name = self.stored_id(step)
+        if isinstance(traces, streams.SpooledTraces):
+            assert isinstance(self.targets, streams.SpooledTargets)
+            assert spool is not None
+            return streams.run_tables(step, name, traces, self.targets, spool)
+        assert isinstance(self.targets, source.Targets)
+        return source.run_tables(traces.with_columns(run_id=pl.lit(name)), self.targets)
 
     def json(self, command: str, body: Mapping[str, Any]) -> bytes:
         """A result file of this question."""
@@ -53,7 +68,7 @@ class Question:
 
 
 def question(
-    protocol: Protocol, settings: Mapping[str, str], relations: Catalogue, targets: source.Targets, run_id: str
+    protocol: Protocol, settings: Mapping[str, str], relations: Catalogue, targets: AnyTargets, run_id: str
 ) -> Question:
     """The question, with its fingerprint; settings are canonical and complete (`Protocol.settings`)."""
     return Question(protocol, identify(protocol, settings, relations, ()), relations, targets, run_id)
@@ -62,25 +77,27 @@ def question(
 def scored_step(
     asked: Question,
     step: int,
-    traces: pl.DataFrame,
+    traces: Traces,
     *,
     inputs: Mapping[str, Any],
     tags: Mapping[str, str],
     store: Store | None,
     origin: str,
+    spool: Spool | None = None,
 ) -> Scored:
     """Every metric of the protocol on one step; sealed as run `<run-id>@<step>` where there is a store."""
+    tables = asked.tables(step, traces, spool)
     run = Run(
         run_id=asked.stored_id(step),
         system=SYSTEM,
         dataset_id=asked.targets.dataset_id,
-        tables=asked.tables(step, traces),
+        tables=tables,
         inputs={**inputs, "step": step},
         tags={"series": asked.run_id, **tags, "step": str(step)},
     )
     reported = ("progress_calls", "failure_calls", "failure_counts", "filter_cuts")
     also = tuple(name for name in reported if _is_read(asked, name))
-    return score(
+    scored = score(
         run,
         asked.protocol,
         asked.identity.parameters,
@@ -89,6 +106,10 @@ def scored_step(
         also=also,
         origin=origin,
     )
+    if spool is not None:
+        for rows in tables.values():
+            spool.discard(rows)
+    return scored
 
 
 def _is_read(asked: Question, relation: str) -> bool:
@@ -140,21 +161,32 @@ def check_pools(pools: Mapping[str, int], asked: Question, where: str) -> None:
         )
 
 
-def pools_of(traces: pl.DataFrame) -> dict[str, int]:
+def pools_of(traces: Traces) -> Mapping[str, int]:
     """Candidates of each query task: trajectories that were asked about it."""
+    if isinstance(traces, streams.SpooledTraces):
+        return traces.pools
     counts = traces.group_by("query_task").agg(pl.col("trajectory_id").n_unique())
     return dict(counts.iter_rows())
 
 
 def parquet(rows: pl.DataFrame, columns: Sequence[str]) -> bytes:
     """The rows as a Parquet file whose bytes depend on nothing but the rows."""
+    sink = io.BytesIO()
+    parquet_of(rows.select(columns).to_arrow(), columns)(sink)
+    return sink.getvalue()
+
+
+def parquet_of(rows: Rows, columns: Sequence[str]) -> Make:
+    """`parquet` for rows that need not fit into memory."""
     import pyarrow.parquet as pq
 
-    sink = pa.BufferOutputStream()
-    pq.write_table(rows.select(columns).to_arrow(), sink, compression="zstd", store_schema=False)
-    return bytes(sink.getvalue().to_pybytes())
+    schema = pa.schema([pa.field(name, rows.schema.field(name).type) for name in columns])
 
+    def make(sink: BinaryIO) -> None:
+        with pq.ParquetWriter(sink, schema, compression="zstd", store_schema=False) as writer:
+            for group in blocks(batches_of(rows, columns), _GROUP):
+                writer.write_table(group.cast(schema).combine_chunks(), row_group_size=_GROUP)
+            if not len(rows):
+                writer.write_table(schema.empty_table())
 
-def sha256(content: bytes) -> str:
-    """64 hex of the SHA-256."""
-    return hashlib.sha256(content).hexdigest()
+    return make

@@ -97,7 +97,7 @@ def build(folder: Path, data: dict[str, np.ndarray]) -> None:
     )
     for name, rows in (("traces", traces), ("targets", targets), ("labels", labels), ("points", points)):
         rows.write_parquet(folder / f"{name}.parquet")
-    features = conform(contract("progress_features"), progress_features(traces, targets, labels))
+    features = conform(contract("progress_features"), progress_features(traces, targets, labels, "r", 0))
     pq.write_table(features, folder / "features.parquet", compression="zstd")
 
 
@@ -112,7 +112,7 @@ def from_store(folder: Path, threads: int | None) -> dict[str, float]:
 
 def from_points(folder: Path, threads: int | None) -> dict[str, float]:
     traces, targets, labels = (pl.read_parquet(folder / f"{name}.parquet") for name in ("traces", "targets", "labels"))
-    return scored(conform(contract("progress_features"), progress_features(traces, targets, labels)), threads)
+    return scored(conform(contract("progress_features"), progress_features(traces, targets, labels, "r", 0)), threads)
 
 
 def scored(features: Any, threads: int | None) -> dict[str, float]:
