@@ -1,5 +1,5 @@
 """`python -m evalframe`."""
 
-from evalframe.cli import main
+from evalframe.cli import program
 
-main()
+program()

@@ -1,4 +1,4 @@
-"""How a command starts: set up for a short life, and with no more loaded than it uses."""
+"""How a command starts and ends: set up for a short life, with no more loaded than it uses, and gone at once."""
 
 from __future__ import annotations
 
@@ -27,6 +27,15 @@ import json, sys
 from evalframe.cli.run import run
 assert run(sys.argv[1:]) == 0
 print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+LEFT = """
+import atexit, sys
+from evalframe.cli import program
+atexit.register(print, "closed")
+sys.argv = ["evalframe", *sys.argv[1:]]
+program()
+print("not reached")
 """
 
 
@@ -69,3 +78,31 @@ def test_a_comparison_loads_what_it_compares_with(tmp_path: Path) -> None:
     others = {"shared", "groups", "clustering", "reselecting", "rank_kernels"}
     assert loaded.isdisjoint(f"evalframe.compare.{name}" for name in others)
     assert loaded.isdisjoint({"evalframe.verbs.score", "evalframe.contracts.validating", "evalframe.relations.explain"})
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["--help"], 0), (["nothing"], 2), (["runs", "--store", "/nowhere"], 2)],
+)
+def test_a_process_ends_with_the_code_of_its_command_and_closes_what_asked_for_it(words: list[str], code: int) -> None:
+    done = subprocess.run([sys.executable, "-c", LEFT, *words], capture_output=True, text=True)
+    assert done.returncode == code
+    assert done.stdout.splitlines()[-1:] == ["closed"]
+    assert ("expected" in done.stderr) == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("words", "stream", "code"),
+    [
+        ("--help", "> /dev/full", 2),
+        ("--help", ">&-", 0),
+        ("--help", "| true", 0),
+        ("runs --store /nowhere --json", "> /dev/full", 2),
+        ("runs --store /nowhere", "2>&-", 2),
+    ],
+)
+def test_a_stream_that_takes_nothing_does_not_hold_up_the_end(words: str, stream: str, code: int) -> None:
+    line = f"{sys.executable} -m evalframe {words} {stream}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
