@@ -62,7 +62,8 @@ class Protocol:
     stored: facts and states kept with the results, for comparison and BI. items: the fact relation that names the
     evaluation set (run_id, item_id, label, cluster_id, stratum). cluster: the field's word for one cluster. paired: a
     metric of right and wrong items, and the relation of sql/compare that says which is which (run_id, stratum, item_id,
-    cluster_id, correct), for tests on paired items.
+    cluster_id, correct), for tests on paired items. by_parts: relations join every row of long tables with others: they
+    are answered a part of the rows at a time, since joins of all would be too wide for memory.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Protocol:
     secondary: frozenset[str] = frozenset()
     claims: str = ""
     paired: tuple[str, str] | None = None
+    by_parts: bool = False
 
     @property
     def label(self) -> str:

@@ -225,7 +225,6 @@ def evaluate(
                 relations=catalogue(*([relations] if relations else [])),
                 also=(REPORT, "operating_points"),
                 look=partial(_draw, shown, one.name, run, print_event_timelines),
-                by_parts=True,
                 taint=calibration.taint,
             )
             for one, run in counted("runs", read)

@@ -94,7 +94,6 @@ def score(
     relations: Catalogue | None = None,
     also: Sequence[str] = (),
     look: Callable[[Answers], None] | None = None,
-    by_parts: bool = False,
     origin: str = "rescored_saved_predictions",
     taint: str | None = None,
 ) -> Scored:
@@ -103,12 +102,11 @@ def score(
     settings: protocol parameters that differ from the default. relations: with a folder of the user's, its metrics that
     the run's tables can feed are scored too. also: relations whose rows the caller wants besides the
     stored ones. look: called before anything is written, to ask for parts of what is too long to be given as a table.
-    by_parts: answer long tables a part of their rows at a time, where joins of all would be too wide for memory.
     taint: why the numbers must not be taken for a result (kept in every row).
     Raises ContractError before anything is computed or written when a table breaks its contract.
     """
     relations = relations or catalogue()
-    with open_engine(by_parts=by_parts) as engine:
+    with open_engine(by_parts=protocol.by_parts) as engine:
         bind_checked(engine, run.tables, where=run.run_id)
         own = relations.own_metrics(run.tables)
         identity = identify(protocol, protocol.settings(settings), relations, vocabulary_of(run.tables), own)

@@ -95,6 +95,7 @@ def _protocol(timing: str, title: str, claims: str) -> Protocol:
         cluster="session",
         primary_recall="0.8",
         secondary=frozenset(_SECONDARY),
+        by_parts=True,
         claims=claims,
     )
 
