@@ -12,6 +12,9 @@ from evalframe.errors import UsageError
 MEMORY_SHARE = 0.6
 """The rest is for Arrow results, the interpreter and whoever else lives here."""
 
+MODEST = 1 << 30
+"""Bytes for work that loses little time by spilling, so that it need not take a share of the machine."""
+
 _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUP = Path("/proc/self/cgroup")
 
@@ -47,6 +50,11 @@ def machine_memory(limits: tuple[Path, ...] | None = None) -> int:
 def default_memory_limit() -> int:
     """Bytes an engine takes when nobody said: a share of what there is."""
     return int(machine_memory() * MEMORY_SHARE)
+
+
+def modest(limit: str | None) -> str:
+    """A limit, or where there is none, one for work that spills what does not fit."""
+    return limit or f"{min(default_memory_limit(), MODEST)}B"
 
 
 def memory_share(limit: str | None, parts: int) -> str:

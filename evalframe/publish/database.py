@@ -8,6 +8,7 @@ from pathlib import Path
 from evalframe.engines.duckdb_file import ask_file, write_file
 from evalframe.publish.describing import INFO, comments, views
 from evalframe.publish.recomputed import MACROS
+from evalframe.publish.rows import reader
 from evalframe.publish.single_file import SingleFile, one_by_one
 from evalframe.publish.star import Star
 
@@ -22,4 +23,5 @@ class Database(SingleFile):
 
     def _fill(self, new: Path, star: Star) -> None:
         macros = [f"CREATE MACRO {head} AS {body}" for head, body in MACROS.values()]
-        write_file(new, one_by_one(star), [*comments(star), *views(), *macros])
+        tables = ((name, reader(name, rows)) for name, rows in one_by_one(star))
+        write_file(new, tables, [*comments(star), *views(), *macros])

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from evalframe.errors import ExtraMissing
 from evalframe.publish.folders import Folder
+from evalframe.publish.rows import reader
 from evalframe.publish.star import Star
 from evalframe.store import faults
 
@@ -29,6 +30,6 @@ class Delta(Folder):
                 where="--to delta:",
                 hint="pip install 'evalframe[delta]'",
             ) from None
-        for name, table in star.tables.items():
+        for name, rows in star.tables.items():
             faults.reach("output.member")
-            write_deltalake(folder / name, table, name=name, description=star.definitions[name])
+            write_deltalake(folder / name, reader(name, rows), name=name, description=star.definitions[name])

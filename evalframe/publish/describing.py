@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
+from evalframe.contracts.shards import Rows
 from evalframe.publish.recomputed import VIEWS
 from evalframe.publish.star import Star
 from evalframe.relations.plan import literal, quoted
@@ -14,7 +15,7 @@ INFO = "export_info"
 """The table in which a database says what it holds, so that an export knows its own."""
 
 
-def tables_of(star: Star) -> Mapping[str, pa.Table]:
+def tables_of(star: Star) -> Mapping[str, Rows]:
     """All tables of a database: the star schema, and `export_info`, names and values."""
     info = star.info()
     names, values = pa.array(info, pa.string()), pa.array(info.values(), pa.string())
@@ -25,7 +26,7 @@ def comments(star: Star) -> Iterator[str]:
     """COMMENT ON statements; a measure's comment ends with what may be done with it."""
     for table, definition in star.definitions.items():
         yield f"COMMENT ON TABLE {quoted(table)} IS {literal(definition)}"
-    for row in star.tables["data_dictionary"].to_pylist():
+    for row in star.table("data_dictionary").to_pylist():
         text = row["description"]
         if row["additivity"]:
             text += f" [{row['additivity']}: {row['additivity_meaning']}]"

@@ -158,12 +158,12 @@ _SCHEMA = pa.schema(
 )
 
 
-def data_dictionary(tables: Mapping[str, pa.Table]) -> pa.Table:
+def data_dictionary(tables: Mapping[str, pa.Schema]) -> pa.Table:
     """One row per column of `tables`: its type, role (key, attribute or measure), additivity and meaning."""
     rows = []
-    for name, table in tables.items():
+    for name, schema in tables.items():
         measures = _MEASURES.get(name, {})
-        for position, field in enumerate(table.schema, start=1):
+        for position, field in enumerate(schema, start=1):
             additivity = measures.get(field.name)
             rows.append(
                 {

@@ -11,12 +11,15 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 from uuid import UUID
 
 from evalframe.identity import canonical_json
 from evalframe.publish.folders import Folder
+from evalframe.publish.rows import dicts
 from evalframe.publish.star import Star
 from evalframe.sources.every_eval_ever import (
     CLAIMED,
@@ -82,14 +85,16 @@ def _segment(text: str) -> str:
 
 def records(star: Star) -> Iterator[dict[str, Any]]:
     """Every record of the store, in the order of runs and fingerprints."""
-    runs = {row["run_id"]: row for row in star.tables["dim_run"].to_pylist()}
-    metrics = {row["metric_key"]: row for row in star.tables["dim_metric"].to_pylist()}
-    sets: dict[tuple[Any, ...], list[_Row]] = {}
-    for row in star.tables["fact_metric"].to_pylist():
-        sets.setdefault(tuple(row[name] for name in _SET), []).append(row)
-    for key in sorted(sets, key=lambda key: tuple((part is not None, part or "") for part in key)):
-        rows = sorted(sets[key], key=lambda row: canonical_json(_point(row)))
-        yield _record(runs.get(key[0], {"run_id": key[0]}), rows, metrics)
+    runs = {row["run_id"]: row for row in star.table("dim_run").to_pylist()}
+    metrics = {row["metric_key"]: row for row in star.table("dim_metric").to_pylist()}
+    facts = dicts("fact_metric", star.tables["fact_metric"])
+    for run, of_run in groupby(facts, key=itemgetter("run_id")):  # facts are sorted by run
+        sets: dict[tuple[Any, ...], list[_Row]] = {}
+        for row in of_run:
+            sets.setdefault(tuple(row[name] for name in _SET), []).append(row)
+        for key in sorted(sets, key=lambda key: tuple((part is not None, part or "") for part in key)):
+            rows = sorted(sets[key], key=lambda row: canonical_json(_point(row)))
+            yield _record(runs.get(run, {"run_id": run}), rows, metrics)
 
 
 def _record(run: _Row, rows: Sequence[_Row], metrics: Mapping[str, _Row]) -> dict[str, Any]:

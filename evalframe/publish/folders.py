@@ -11,13 +11,17 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalframe.contracts.shards import Rows, blocks
 from evalframe.publish.formulas import FORMULA
 from evalframe.publish.recomputed import VIEWS
+from evalframe.publish.rows import passing
 from evalframe.publish.star import Star
 from evalframe.publish.targets import Outcome, other_content
 from evalframe.store import faults, staging
 
 MANIFEST = "manifest.json"
+GROUP_ROWS = 1 << 17
+"""Rows that a Parquet file holds together, and that are in memory while it is written."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,9 @@ class Folder(ABC):
         return self.path.is_dir() and not any(self.path.iterdir())
 
     def _manifest(self, star: Star) -> dict[str, object]:
-        rows = {name: table.num_rows for name, table in star.tables.items()}
+        counts = {name: rows.num_rows for name, rows in star.tables.items()}
         note = {"note": self.note} if self.note else {}
-        return {**star.info(), "format": self.kind, "tables": rows, **note}
+        return {**star.info(), "format": self.kind, "tables": counts, **note}
 
     def _fill(self, folder: Path, star: Star, manifest: dict[str, object]) -> None:
         self._write_files(folder, star)
@@ -70,14 +74,14 @@ class _Tables(Folder):
     """One file per table."""
 
     @abstractmethod
-    def _write(self, table: pa.Table, path: Path, descriptions: dict[str, str]) -> None: ...
+    def _write(self, name: str, rows: Rows, path: Path, descriptions: dict[str, str]) -> None: ...
 
     def _write_files(self, folder: Path, star: Star) -> None:
-        columns = star.tables["data_dictionary"].to_pylist()
-        for name, table in star.tables.items():
+        columns = star.table("data_dictionary").to_pylist()
+        for name, rows in star.tables.items():
             said = {row["column_name"]: row["description"] for row in columns if row["table_name"] == name}
             faults.reach("output.member")
-            self._write(table, folder / f"{name}.{self.kind}", said)
+            self._write(name, rows, folder / f"{name}.{self.kind}", said)
         views = "\n".join(f"-- {said}\nCREATE VIEW {name} AS{query};\n" for name, (said, query) in VIEWS.items())
         staging.put(folder / "recomputed.sql", views.encode())
 
@@ -87,14 +91,16 @@ class Parquet(_Tables):
 
     kind = "parquet"
 
-    def _write(self, table: pa.Table, path: Path, descriptions: dict[str, str]) -> None:
+    def _write(self, name: str, rows: Rows, path: Path, descriptions: dict[str, str]) -> None:
         import pyarrow.parquet as pq
 
         described = [
             field.with_metadata({"description": descriptions[field.name]}) if field.name in descriptions else field
-            for field in table.schema
+            for field in rows.schema
         ]
-        pq.write_table(table.cast(pa.schema(described)), path, compression="zstd")
+        with pq.ParquetWriter(path, pa.schema(described), compression="zstd") as writer:
+            for group in blocks(passing(name, rows), GROUP_ROWS):
+                writer.write_table(group)
 
 
 class Csv(_Tables):
@@ -106,14 +112,16 @@ class Csv(_Tables):
         " empty text is quoted and null is not."
     )
 
-    def _write(self, table: pa.Table, path: Path, descriptions: dict[str, str]) -> None:
+    def _write(self, name: str, rows: Rows, path: Path, descriptions: dict[str, str]) -> None:
         from pyarrow import csv
 
-        safe = [formula_safe(column) if pa.types.is_string(column.type) else column for column in table.columns]
-        csv.write_csv(pa.table(safe, names=table.column_names), path)
+        with csv.CSVWriter(path, rows.schema) as writer:
+            for batch in passing(name, rows):
+                safe = [formula_safe(column) if pa.types.is_string(column.type) else column for column in batch]
+                writer.write_batch(pa.RecordBatch.from_arrays(safe, schema=rows.schema))
 
 
-def formula_safe(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def formula_safe(column: pa.Array) -> pa.Array:
     """Text cells with an apostrophe in front of what a spreadsheet would run; taking one away gives the text back."""
     return pc.replace_substring_regex(column, FORMULA, r"'\1")
 

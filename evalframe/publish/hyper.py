@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from evalframe.errors import ExtraMissing
 from evalframe.publish.describing import INFO
+from evalframe.publish.rows import reader
 from evalframe.publish.single_file import SingleFile, one_by_one
 from evalframe.publish.star import Star
 
@@ -34,7 +35,8 @@ class Hyper(SingleFile):
         pantab = _pantab()
         try:
             # Hyper is a server of its own and writes a log: beside the new file, where it is removed.
-            pantab.frames_to_hyper(dict(one_by_one(star)), new, process_params={"log_dir": str(new.parent)})
+            readers = {name: reader(name, rows) for name, rows in one_by_one(star)}
+            pantab.frames_to_hyper(readers, new, process_params={"log_dir": str(new.parent)})
         except RuntimeError as error:
             raise OSError(str(error)) from error
 

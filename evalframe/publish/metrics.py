@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evalframe.protocols import Protocol, all_protocols
 
@@ -83,9 +85,24 @@ _SCHEMA = pa.schema(
 )
 
 
-def dim_metric(
-    relations: Catalogue, fact_metric: pa.Table, fact_comparison: pa.Table, dim_protocol: pa.Table
-) -> pa.Table:
+class Keys:
+    """The metric keys that occur in facts, each with what its first row says of the metric."""
+
+    columns = ("metric_key", "metric", "unit", "better")
+
+    def __init__(self) -> None:
+        self.first: dict[str, dict[str, Any]] = {}
+
+    def seen(self, facts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches as they come, looked at as they pass."""
+        for batch in facts:
+            keys = batch.column("metric_key")
+            for key in set(keys.drop_null().unique().to_pylist()) - set(self.first):
+                self.first[key] = batch.select(self.columns).slice(pc.index(keys, key).as_py(), 1).to_pylist()[0]
+            yield batch
+
+
+def dim_metric(relations: Catalogue, keys: Keys, dim_protocol: pa.Table) -> pa.Table:
     """One row per metric key of the facts, and per metric of every protocol that has results in the store.
 
     A key without a definition here (a recorded metric, a user's own relation) has its name, unit and direction only and
@@ -97,10 +114,8 @@ def dim_metric(
         for name in rules[label].metrics:
             row = _row(rules[label], relations[name])
             rows[row["metric_key"]] = row
-    for facts in (fact_metric, fact_comparison):
-        for fact in facts.select(["metric_key", "metric", "unit", "better"]).to_pylist():
-            if fact["metric_key"] not in rows:
-                rows[fact["metric_key"]] = _undescribed(fact)
+    for key, fact in keys.first.items():
+        rows.setdefault(key, _undescribed(fact))
     return pa.Table.from_pylist([rows[key] for key in sorted(rows)], schema=_SCHEMA)
 
 

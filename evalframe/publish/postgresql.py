@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from evalframe.errors import DatabaseRefused, ExtraMissing
 from evalframe.publish.describing import INFO, comments, tables_of, views
 from evalframe.publish.recomputed import VIEWS
+from evalframe.publish.rows import reader
 from evalframe.publish.star import Star
 from evalframe.publish.targets import Outcome, other_content
 from evalframe.store import faults
@@ -51,10 +52,10 @@ class Postgresql:
             for view in reversed(list(VIEWS)):
                 cursor.execute(f"DROP VIEW IF EXISTS {SCHEMA}.{view}")
             faults.reach("output.begun")
-            for name, table in tables_of(star).items():
+            for name, rows in tables_of(star).items():
                 faults.reach("output.member")
                 cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.{name}")
-                cursor.adbc_ingest(name, table, mode="create", db_schema_name=SCHEMA)
+                cursor.adbc_ingest(name, reader(name, rows), mode="create", db_schema_name=SCHEMA)
             for statement in (*comments(star), *views()):
                 cursor.execute(statement)
             faults.reach("output.made")

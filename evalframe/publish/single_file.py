@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-import pyarrow as pa
-
+from evalframe.contracts.shards import Rows
 from evalframe.publish.describing import tables_of
 from evalframe.publish.star import Star
 from evalframe.publish.targets import Outcome, other_content
@@ -51,8 +50,8 @@ class SingleFile(ABC):
         """Write the file."""
 
 
-def one_by_one(star: Star) -> Iterator[tuple[str, pa.Table]]:
+def one_by_one(star: Star) -> Iterator[tuple[str, Rows]]:
     """Every table that a file holds by its name, each after a place at which a test may stop the export."""
-    for name, table in tables_of(star).items():
+    for name, rows in tables_of(star).items():
         faults.reach("output.member")
-        yield name, table
+        yield name, rows

@@ -11,8 +11,10 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalframe.contracts.shards import Rows
 from evalframe.publish.describing import INFO
 from evalframe.publish.recomputed import VIEWS
+from evalframe.publish.rows import DRAWN_ROWS, passing
 from evalframe.publish.single_file import SingleFile, one_by_one
 from evalframe.publish.star import Star
 from evalframe.relations.plan import quoted
@@ -44,23 +46,25 @@ class Sqlite(SingleFile):
     def _fill(self, new: Path, star: Star) -> None:
         try:
             with closing(sqlite3.connect(new)) as file, file:
-                for name, table in one_by_one(star):
-                    _write(file, name, table)
+                for name, rows in one_by_one(star):
+                    _write(file, name, rows)
                 for name, (_, query) in VIEWS.items():
                     file.execute(f"CREATE VIEW {quoted(name)} AS {query}")
         except sqlite3.OperationalError as error:  # the disk's word, which is not Python's OSError here
             raise OSError(str(error)) from error
 
 
-def _write(file: sqlite3.Connection, name: str, table: pa.Table) -> None:
-    columns = ", ".join(f"{quoted(field.name)} {_TYPES.get(field.type, 'TEXT')}" for field in table.schema)
+def _write(file: sqlite3.Connection, name: str, rows: Rows) -> None:
+    columns = ", ".join(f"{quoted(field.name)} {_TYPES.get(field.type, 'TEXT')}" for field in rows.schema)
     file.execute(f"CREATE TABLE {quoted(name)} ({columns})")
-    marks = ", ".join("?" * table.num_columns)
-    cells = [_plain(column).to_pylist() for column in table.columns]
-    file.executemany(f"INSERT INTO {quoted(name)} VALUES ({marks})", zip(*cells, strict=True))
+    marks = ", ".join("?" * len(rows.schema))
+    for batch in passing(name, rows):
+        for start in range(0, batch.num_rows, DRAWN_ROWS):
+            cells = [_plain(column).to_pylist() for column in batch.slice(start, DRAWN_ROWS)]
+            file.executemany(f"INSERT INTO {quoted(name)} VALUES ({marks})", zip(*cells, strict=True))
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _plain(column: pa.Array) -> pa.Array:
     """Values that SQLite has a type for."""
     if pa.types.is_timestamp(column.type):
         return pc.strftime(column, MOMENT)

@@ -21,8 +21,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import yaml
 
+from evalframe.contracts.shards import batches_of
 from evalframe.contracts.yaml_text import parsed
 from evalframe.errors import printable
 from evalframe.identity import canonical_json
@@ -114,7 +116,10 @@ class Bundle:
     @cached_property
     def default_protocol(self) -> str | None:
         """The protocol that most runs have values of; the first by name of several."""
-        seen = {(row["run_id"], row["protocol"]) for row in self.star.tables["fact_metric"].to_pylist()}
+        seen: set[tuple[str, str]] = set()
+        for batch in batches_of(self.star.tables["fact_metric"], ["run_id", "protocol"]):
+            pairs = pa.Table.from_batches([batch]).group_by(["run_id", "protocol"]).aggregate([])
+            seen.update(zip(*(column.to_pylist() for column in pairs.columns), strict=True))
         runs = Counter(protocol for _, protocol in seen if protocol)
         return min(runs, key=lambda protocol: (-runs[protocol], protocol), default=None)
 
@@ -128,7 +133,7 @@ class Bundle:
 
     @cached_property
     def _dictionary(self) -> Mapping[str, Tree]:
-        rows = self.star.tables["data_dictionary"].to_pylist()
+        rows = self.star.table("data_dictionary").to_pylist()
         return {f"{row['table_name']}.{row['column_name']}": row for row in rows}
 
     def _database(self) -> Tree:

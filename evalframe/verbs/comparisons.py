@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import NotComparable
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
+from evalframe.relations.plan import literal
 from evalframe.underway import counted
 from evalframe.verbs.compare import Comparison, compare
 
@@ -67,21 +69,28 @@ def _first(baseline: str, runs: Sequence[str]) -> list[str]:
     return [baseline, *(run for run in runs if run != baseline)]
 
 
+def _scored(label: str, metric: str) -> str:
+    """Which runs have a value of a metric under a protocol, and over which data."""
+    return (
+        "SELECT DISTINCT data_digest, run_id FROM metric_values"
+        f" WHERE protocol = {literal(label)} AND metric = {literal(metric)} AND data_digest <> '' ORDER BY ALL"
+    )
+
+
 def _kinds(store: Store, protocol: str | None) -> list[tuple[str, list[str]]]:
     """(protocol label, its runs over one evaluation set, oldest first), those with most runs first."""
-    values = store.read(
-        "metric_values", columns=["run_id", "protocol", "protocol_fingerprint", "metric", "data_digest"]
-    ).to_pylist()
     order = {run: place for place, run in enumerate(store.run_ids())}
     known = catalogue()
-    kinds: dict[tuple[str, str], set[str]] = {}
-    for label in sorted({row["protocol"] for row in values if row["protocol"]}):
-        rules = protocol_of(label)
-        if protocol is not None and protocol not in (rules.label, rules.name):
-            continue
-        primary = known[rules.primary[0]].published
-        for row in values:
-            if row["protocol"] == label and row["metric"] == primary and row["data_digest"]:
-                kinds.setdefault((label, row["data_digest"]), set()).add(row["run_id"])
-    found = [(label, sorted(runs, key=order.__getitem__)) for (label, _), runs in kinds.items()]
+    found = []
+    with DuckDB() as engine:
+        engine.bind("metric_values", store.files("metric_values"))
+        labels = engine.query("SELECT DISTINCT protocol FROM metric_values WHERE protocol <> '' ORDER BY protocol")
+        for label in labels["protocol"].to_pylist():
+            rules = protocol_of(label)
+            if protocol is not None and protocol not in (rules.label, rules.name):
+                continue
+            kinds: dict[str, list[str]] = {}
+            for row in engine.query(_scored(label, known[rules.primary[0]].published)).to_pylist():
+                kinds.setdefault(row["data_digest"], []).append(row["run_id"])
+            found += [(label, sorted(runs, key=order.__getitem__)) for runs in kinds.values()]
     return sorted(found, key=lambda kind: (-len(kind[1]), kind[0], order[kind[1][0]]))

@@ -52,14 +52,15 @@ def export(
     """
     place = target(to, database)
     made = comparisons(store, baseline, replicates=replicates) if compare and place.compares else None
-    whole = star(store, catalogue(), [one.table for one in made.comparisons] if made else [])
-    outcome = place.write(whole, force=force)
-    counts = pa.table(
-        {
-            "table": pa.array(whole.tables, pa.large_string()),
-            "rows": pa.array([table.num_rows for table in whole.tables.values()], pa.int64()),
-        }
-    )
+    with star(store, catalogue(), [one.table for one in made.comparisons] if made else []) as whole:
+        outcome = place.write(whole, force=force)
+        digest = whole.digest
+        counts = pa.table(
+            {
+                "table": pa.array(whole.tables, pa.large_string()),
+                "rows": pa.array([rows.num_rows for rows in whole.tables.values()], pa.int64()),
+            }
+        )
     sealed_only = ("comparisons: only those sealed in the store",) if place.compares else ("comparisons: none",)
     left_out = made.left_out if made else sealed_only
-    return Exported(counts, place.shown, outcome, whole.digest, left_out)
+    return Exported(counts, place.shown, outcome, digest, left_out)

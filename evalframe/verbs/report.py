@@ -88,11 +88,11 @@ def report(
     the charts as pictures. Raises ExtraMissing without the extra `report`, UnknownName for a run that is not there.
     """
     compared = comparisons(store, baseline, listed(candidates), protocol=protocol, replicates=replicates)
-    whole = star(store, catalogue(), [one.table for one in compared.comparisons])
     named = None if baseline is None else frozenset(run for one in compared.comparisons for run in one.runs)
-    material = Material(store, whole, compared, protocol, named)
-    made = sections(material)
-    html = page("evalframe report", _lead(whole), made, [tiles(_counts(material))])
+    with star(store, catalogue(), [one.table for one in compared.comparisons]) as whole:
+        material = Material(store, whole, compared, protocol, named)
+        made = sections(material)
+        html = page("evalframe report", _lead(whole), made, [tiles(_counts(material))])
     figures = [block for section in made for block in section.blocks if not hasattr(block, "text")]
     flat = [figure for block in figures for figure in (block if isinstance(block, list) else [block])]
     done = Report(html, tuple(figure for figure in flat if isinstance(figure, Figure)))

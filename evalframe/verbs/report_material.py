@@ -31,7 +31,7 @@ class Material:
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Rows of one table of the star schema, of the runs shown where it has rows per run."""
-        found: list[dict[str, Any]] = self.star.tables[table].to_pylist()
+        found: list[dict[str, Any]] = self.star.table(table).to_pylist()
         return [row for row in found if self.only is None or row.get("run_id") is None or row["run_id"] in self.only]
 
     @cached_property

@@ -132,7 +132,7 @@ def _reliability(material: Material) -> Section:
     figures = []
     for rules, fingerprint in material.protocols:
         runs = material.runs_of(rules.label, fingerprint)[:RUNS_DRAWN]
-        bins = material.star.tables["fact_bin"]
+        bins = material.star.table("fact_bin")
         rows = chart_data.reliability_rows(bins, rules.label, fingerprint, rules.primary_stratum, runs)
         if rows:
             note = (
@@ -150,7 +150,7 @@ def _reliability(material: Material) -> Section:
 
 def _confusion(material: Material) -> Section:
     section = Section("Confusion matrices", "confusion")
-    facts = material.star.tables["fact_confusion"]
+    facts = material.star.table("fact_confusion")
     has = set(facts["run_id"].to_pylist())
     drawn = [
         (run, fingerprint)

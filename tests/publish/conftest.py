@@ -48,10 +48,22 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Opened:
 
 
 @pytest.fixture(scope="session")
-def whole(store: Opened) -> Star:
+def whole(store: Opened) -> Iterator[Star]:
     """The star schema of the store with its comparisons, resampled few times."""
     compared = store.compare("cnn", ["gru", HOSTILE.replace("\x00", "")], replicates=200)
-    return star(store.folder, catalogue(), [compared.table])
+    with star(store.folder, catalogue(), [compared.table]) as made:
+        yield made
+
+
+def tables_of(whole: Star) -> list[tuple[str, pa.Table]]:
+    """Every table by name, as a whole."""
+    return [(name, whole.table(name)) for name in whole.tables]
+
+
+def star_of(store: Store) -> Star:
+    """The star schema of a store without new comparisons, held in memory."""
+    with star(store, catalogue()) as made:
+        return Star(dict(tables_of(made)), made.definitions)
 
 
 @pytest.fixture(scope="session")

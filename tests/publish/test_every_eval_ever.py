@@ -16,11 +16,11 @@ import evalframe
 from evalframe.errors import StoreConflict
 from evalframe.identity import canonical_json
 from evalframe.publish.every_eval_ever import place_of, records
-from evalframe.publish.star import Star, star
+from evalframe.publish.star import Star
 from evalframe.publish.targets import target
-from evalframe.relations import catalogue
 from evalframe.store import Store as Folder
 from evalframe.verbs.import_files import import_files
+from tests.publish.conftest import star_of
 
 SCHEMA = Path(__file__).parent / "every_eval_ever_schema" / "eval-0.3.0.jsonschema"
 IDENTITY = ("protocol", "protocol_fingerprint", "metric_fingerprint", "data_digest")
@@ -74,14 +74,14 @@ def test_each_run_and_set_of_results_is_one_record(folder: Path, whole: Star) ->
     found = exported(folder)
     sets = {
         tuple(row[name] for name in ("run_id", "protocol_fingerprint", "source_digest"))
-        for row in whole.tables["fact_metric"].to_pylist()
+        for row in whole.table("fact_metric").to_pylist()
     }
     assert len(found) == len(sets)
     assert len({record["evaluation_id"] for record in found}) == len(found)
 
 
 def test_what_has_no_value_is_never_a_score(folder: Path, whole: Star) -> None:
-    values = whole.tables["fact_metric"].to_pylist()
+    values = whole.table("fact_metric").to_pylist()
     undefined = [row for row in values if row["status"] != "ok"]
     assert undefined
     found = exported(folder)
@@ -99,7 +99,7 @@ def test_what_has_no_value_is_never_a_score(folder: Path, whole: Star) -> None:
 def test_a_result_carries_what_defines_it(folder: Path, whole: Star) -> None:
     fact = next(
         row
-        for row in whole.tables["fact_metric"].to_pylist()
+        for row in whole.table("fact_metric").to_pylist()
         if (row["run_id"], row["metric"], row["stratum"]) == ("cnn", "accuracy", "all") and row["protocol"]
     )
     (record,) = [
@@ -128,8 +128,8 @@ def test_a_result_carries_what_defines_it(folder: Path, whole: Star) -> None:
 
 
 def test_a_round_trip_loses_nothing_but_the_claim_to_have_computed(brought: Folder, whole: Star) -> None:
-    back = star(brought, catalogue()).tables["fact_metric"]
-    ours = whole.tables["fact_metric"]
+    back = star_of(brought).table("fact_metric")
+    ours = whole.table("fact_metric")
     assert rows(back, lambda name: name not in CHANGED) == rows(ours, lambda name: name not in CHANGED)
     assert any(ours["tainted"].to_pylist())
     assert ours["recall"].null_count < len(ours)
@@ -137,7 +137,7 @@ def test_a_round_trip_loses_nothing_but_the_claim_to_have_computed(brought: Fold
 
 
 def test_a_step_comes_back_as_a_whole_number(whole: Star, tmp_path: Path) -> None:
-    facts = whole.tables["fact_metric"].slice(0, 5)
+    facts = whole.table("fact_metric").slice(0, 5)
     stepped = facts.set_column(facts.column_names.index("step"), "step", pa.array([3, 30, 300, 3000, 2**40]))
     target(f"eee:{tmp_path / 'eee'}").write(
         replace(whole, tables={**whole.tables, "fact_metric": stepped}), force=False
@@ -157,29 +157,29 @@ def test_what_comes_back_is_recorded_and_compared_with_nothing(brought: Folder, 
     assert {row["origin"] for row in back} == {"sidecar"}
     assert {row[name] for row in back for name in IDENTITY} == {None}
     claims = {(row["run_id"], row["claimed_protocol"]) for row in back}
-    for row in whole.tables["fact_metric"].to_pylist():
+    for row in whole.table("fact_metric").to_pylist():
         said = [row["protocol"], row["protocol_fingerprint"], row["claimed_protocol"]]
         assert (row["run_id"], " ".join(text for text in said if text is not None) or None) in claims
-    assert not any(star(brought, catalogue()).tables["fact_metric"]["is_authority"].to_pylist())
+    assert not any(star_of(brought).table("fact_metric")["is_authority"].to_pylist())
 
 
 def test_runs_come_back_with_their_system_and_tags(brought: Folder, whole: Star) -> None:
     kept = ("run_id", "system", "tags")
-    with_values = set(whole.tables["fact_metric"]["run_id"].to_pylist())
-    ours = [r for r in whole.tables["dim_run"].select(list(kept)).to_pylist() if r["run_id"] in with_values]
-    back = star(brought, catalogue()).tables["dim_run"].select(list(kept)).to_pylist()
+    with_values = set(whole.table("fact_metric")["run_id"].to_pylist())
+    ours = [r for r in whole.table("dim_run").select(list(kept)).to_pylist() if r["run_id"] in with_values]
+    back = star_of(brought).table("dim_run").select(list(kept)).to_pylist()
     known = {row["run_id"] for row in ours}
     assert sorted(canonical_json(row) for row in back if row["run_id"] in known) == sorted(map(canonical_json, ours))
 
 
 def test_a_second_round_trip_changes_nothing_more(brought: Folder, tmp_path: Path) -> None:
-    once = star(brought, catalogue())
+    once = star_of(brought)
     target(f"eee:{tmp_path / 'eee'}").write(once, force=False)
     import_files(sorted((tmp_path / "eee").glob("data/**/*.json")), store=tmp_path / "store")
-    twice = star(Folder.open(tmp_path / "store"), catalogue())
+    twice = star_of(Folder.open(tmp_path / "store"))
     for name in ("fact_metric", "dim_run"):
-        assert rows(twice.tables[name], lambda c: c not in ("source_digest", "created_at")) == rows(
-            once.tables[name], lambda c: c not in ("source_digest", "created_at")
+        assert rows(twice.table(name), lambda c: c not in ("source_digest", "created_at")) == rows(
+            once.table(name), lambda c: c not in ("source_digest", "created_at")
         )
 
 
@@ -194,7 +194,7 @@ def test_exporting_again_is_no_change_and_other_content_is_refused(
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert target(f"eee:{folder}").write(whole, force=False) == "unchanged"
     with pytest.raises(StoreConflict, match="another export"):
-        target(f"eee:{folder}").write(star(brought, catalogue()), force=False)
+        target(f"eee:{folder}").write(star_of(brought), force=False)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(StoreConflict):
@@ -219,7 +219,7 @@ def test_nothing_is_said_that_the_store_does_not_know(folder: Path) -> None:
 
 def test_tags_say_who_made_the_model_and_the_record(whole: Star, tmp_path: Path) -> None:
     tags = {"model": "small", "developer": "Dev", "organization": "Org", "evaluator_relationship": "first_party"}
-    runs = whole.tables["dim_run"]
+    runs = whole.table("dim_run")
     said = pa.array([canonical_json(tags)] * len(runs), runs.schema.field("tags").type)
     tagged = runs.set_column(runs.column_names.index("tags"), "tags", said)
     record = next(records(replace(whole, tables={**whole.tables, "dim_run": tagged})))

@@ -26,7 +26,7 @@ from evalframe.publish.recomputed import VIEWS
 from evalframe.publish.star import Star
 from evalframe.publish.targets import target
 from evalframe.verbs.opened import Store
-from tests.publish.conftest import HOSTILE
+from tests.publish.conftest import HOSTILE, tables_of
 
 FILES = ("a.duckdb", "parquet:p", "csv:c", "sqlite:s.db")
 
@@ -51,7 +51,7 @@ def folder(whole: Star, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_parquet_gives_every_row_back_and_says_what_columns_mean(whole: Star, folder: Path) -> None:
-    for name, table in whole.tables.items():
+    for name, table in tables_of(whole):
         same_rows(pq.read_table(folder / f"p/{name}.parquet"), table)
     field = pq.read_schema(folder / "p/fact_metric.parquet").field("is_authority")
     assert b"stands for its run" in field.metadata[b"description"]
@@ -59,7 +59,7 @@ def test_parquet_gives_every_row_back_and_says_what_columns_mean(whole: Star, fo
 
 def test_csv_gives_every_row_back_and_no_cell_is_a_formula(whole: Star, folder: Path) -> None:
     escaped = 0
-    for name, table in whole.tables.items():
+    for name, table in tables_of(whole):
         path = folder / f"c/{name}.csv"
         types = {field.name: field.type for field in table.schema}
         options = pa_csv.ConvertOptions(column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False)
@@ -82,7 +82,7 @@ def test_csv_gives_every_row_back_and_no_cell_is_a_formula(whole: Star, folder: 
 def test_duckdb_gives_every_row_back_with_comments(whole: Star, folder: Path) -> None:
     with duckdb.connect(str(folder / "a.duckdb"), read_only=True) as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        for name, table in whole.tables.items():
+        for name, table in tables_of(whole):
             same_rows(connection.sql(f"SELECT * FROM {name}").to_arrow_table(), table)
         comments = connection.sql("SELECT comment FROM duckdb_columns() WHERE NOT internal").fetchall()
         named = {name for (name,) in connection.sql("SELECT table_name FROM duckdb_tables()").fetchall()}
@@ -134,7 +134,7 @@ def test_views_of_the_file_recompute_metrics_from_sums(folder: Path) -> None:
 
 def test_sqlite_gives_every_row_back_and_its_views_recompute_metrics(whole: Star, folder: Path) -> None:
     with closing(sqlite3.connect(folder / "s.db")) as file:
-        for name, table in whole.tables.items():
+        for name, table in tables_of(whole):
             found = file.execute(f"SELECT * FROM {name}")
             assert [column for column, *_ in found.description] == table.column_names
             types = {field.name: field.type for field in table.schema}
@@ -176,7 +176,7 @@ def test_postgresql_gives_every_row_back_and_a_rerun_changes_nothing(whole: Star
         assert place.write(whole, force=False) == "unchanged"
         cursor.execute("SELECT xmin::text FROM evalframe.dim_run ORDER BY run_id")
         assert cursor.fetchall() == written
-        for name, table in whole.tables.items():
+        for name, table in tables_of(whole):
             cursor.execute(f"SELECT * FROM evalframe.{name}")
             same_rows(cursor.fetch_arrow_table(), table)
 
@@ -195,7 +195,7 @@ def test_postgresql_keeps_the_old_export_when_a_new_one_fails(
     from adbc_driver_postgresql import dbapi
 
     target(postgresql).write(whole, force=True)
-    other = Star({**whole.tables, "dim_run": whole.tables["dim_run"].slice(1)}, whole.definitions)
+    other = Star({**whole.tables, "dim_run": whole.table("dim_run").slice(1)}, whole.definitions)
     with pytest.raises(StoreConflict):
         target(postgresql).write(other, force=False)
     monkeypatch.setitem(VIEWS, "recomputed_rates", ("broken", "SELECT no_such_column FROM fact_metric"))  # type: ignore[arg-type]
@@ -204,7 +204,7 @@ def test_postgresql_keeps_the_old_export_when_a_new_one_fails(
     assert "open-sesame" not in str(refused.value)
     with dbapi.connect(postgresql) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM evalframe.dim_run")
-        assert cursor.fetchone() == (whole.tables["dim_run"].num_rows,)
+        assert cursor.fetchone() == (whole.table("dim_run").num_rows,)
 
 
 def test_postgresql_never_touches_a_schema_of_somebody_else(whole: Star, postgresql: str) -> None:
@@ -228,7 +228,7 @@ def test_the_same_export_again_is_a_no_op_and_another_needs_force(whole: Star, t
     before = path.stat().st_mtime_ns, path.stat().st_ino
     assert place.write(whole, force=False) == "unchanged"
     assert (path.stat().st_mtime_ns, path.stat().st_ino) == before
-    other = Star({**whole.tables, "dim_run": whole.tables["dim_run"].slice(1)}, whole.definitions)
+    other = Star({**whole.tables, "dim_run": whole.table("dim_run").slice(1)}, whole.definitions)
     with pytest.raises(StoreConflict, match="another export"):
         place.write(other, force=False)
     assert place.write(other, force=True) == "written"
@@ -277,7 +277,7 @@ def test_the_store_and_the_command_export_the_same(store: Store, tmp_path: Path)
 
 
 def test_a_run_is_exported_by_the_name_its_owner_gave(whole: Star) -> None:
-    names = whole.tables["dim_run"]["run_id"].to_pylist()
+    names = whole.table("dim_run")["run_id"].to_pylist()
     assert HOSTILE.replace("\x00", "") in names
 
 
@@ -297,7 +297,7 @@ def test_an_older_duckdb_reads_the_file(whole: Star, folder: Path) -> None:
     python = os.environ.get("EVALFRAME_DUCKDB1_PYTHON") or _older_duckdb(folder)
     command = [python, "-c", program, str(folder / "a.duckdb"), *VIEWS]
     rows, views = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    for name, table in whole.tables.items():
+    for name, table in tables_of(whole):
         plain = table.drop_columns(["created_at"]) if name == "dim_run" else table
         found = [{c: row[c] for c in plain.column_names} for row in rows[name]]
         assert found == plain.to_pylist(), name

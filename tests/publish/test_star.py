@@ -11,9 +11,10 @@ from evalframe.contracts import contracts
 from evalframe.publish.dictionary import meaning
 from evalframe.publish.metrics import POOLED, RATIO_OF_SUMS
 from evalframe.publish.normalising import SAFE
-from evalframe.publish.star import Star, star
+from evalframe.publish.star import Star
 from evalframe.relations import catalogue
 from evalframe.verbs.opened import Store
+from tests.publish.conftest import star_of
 
 NAMES = {
     "dim_run", "dim_protocol", "dim_metric", "fact_metric", "fact_comparison", "fact_confusion", "fact_bin",
@@ -24,7 +25,7 @@ NAMES = {
 def test_every_table_is_there_and_filled_from_all_four_systems(whole: Star) -> None:
     assert set(whole.tables) == NAMES == set(whole.definitions)
     assert [name for name, table in whole.tables.items() if table.num_rows == 0] == []
-    assert set(whole.tables["dim_run"]["system"].to_pylist()) == {"wisp", "kev", "floor", "robometer"}
+    assert set(whole.table("dim_run")["system"].to_pylist()) == {"wisp", "kev", "floor", "robometer"}
 
 
 def test_every_type_is_one_that_all_readers_take(whole: Star) -> None:
@@ -33,10 +34,10 @@ def test_every_type_is_one_that_all_readers_take(whole: Star) -> None:
 
 
 def test_every_column_has_a_meaning_and_every_number_says_whether_it_may_be_summed(whole: Star) -> None:
-    rows = whole.tables["data_dictionary"].to_pylist()
+    rows = whole.table("data_dictionary").to_pylist()
     assert all(row["description"] for row in rows)
     described = {(row["table_name"], row["column_name"]) for row in rows}
-    assert described == {(n, c) for n, t in whole.tables.items() if n != "data_dictionary" for c in t.column_names}
+    assert described == {(n, c) for n, t in whole.tables.items() if n != "data_dictionary" for c in t.schema.names}
     numbers = [r for r in rows if r["table_name"].startswith("fact_") and r["type"] in ("double", "int64")]
     places = {"horizon_s", "recall", "step", "boundary_row", "decision_row", "competing_row", "transition_row"}
     undecided = {r["column_name"] for r in numbers if r["additivity"] is None}
@@ -58,25 +59,25 @@ def test_keys_of_facts_are_found_in_dimensions(whole: Star) -> None:
         ("fact_bin", "protocol_fingerprint", "dim_protocol"),
         ("fact_event", "protocol_fingerprint", "dim_protocol"),
     ):
-        missing = set(whole.tables[fact][key].to_pylist()) - set(whole.tables[dimension][key].to_pylist())
+        missing = set(whole.table(fact)[key].to_pylist()) - set(whole.table(dimension)[key].to_pylist())
         assert missing - {None} == set(), (fact, key)
-    keys = whole.tables["dim_metric"]["metric_key"].to_pylist()
+    keys = whole.table("dim_metric")["metric_key"].to_pylist()
     assert len(keys) == len(set(keys))
 
 
 def test_undefined_is_null_with_a_reason_and_tainted_is_marked(whole: Star) -> None:
-    rows = whole.tables["fact_metric"].to_pylist()
+    rows = whole.table("fact_metric").to_pylist()
     assert all((row["value"] is None) == (row["status"] != "ok") == (row["reason"] is not None) for row in rows)
     assert {row["status"] for row in rows} == {"ok", "undefined"}
     assert {row["run_id"] for row in rows if row["tainted"]} == {"bent"}
-    assert [r["run_id"] for r in whole.tables["dim_run"].to_pylist() if r["tainted"]] == ["bent"]
+    assert [r["run_id"] for r in whole.table("dim_run").to_pylist() if r["tainted"]] == ["bent"]
 
 
 def test_where_numerators_may_be_summed_the_value_is_their_ratio(whole: Star) -> None:
     known = catalogue()
     assert {name for name in POOLED if name not in known.relations} == set()
-    additivity = {r["metric_key"]: r["additivity"] for r in whole.tables["dim_metric"].to_pylist()}
-    pooled = [r for r in whole.tables["fact_metric"].to_pylist() if additivity[r["metric_key"]] == RATIO_OF_SUMS]
+    additivity = {r["metric_key"]: r["additivity"] for r in whole.table("dim_metric").to_pylist()}
+    pooled = [r for r in whole.table("fact_metric").to_pylist() if additivity[r["metric_key"]] == RATIO_OF_SUMS]
     defined = [row for row in pooled if row["status"] == "ok"]
     assert len({row["metric"] for row in defined}) > 20
     for row in defined:
@@ -84,12 +85,12 @@ def test_where_numerators_may_be_summed_the_value_is_their_ratio(whole: Star) ->
 
 
 def test_one_value_stands_for_a_run_under_a_fingerprint(whole: Star) -> None:
-    kept = whole.tables["fact_metric"].filter(pc.field("is_authority"))
+    kept = whole.table("fact_metric").filter(pc.field("is_authority"))
     columns = ["run_id", "protocol_fingerprint", "metric", "stratum", "horizon_s", "recall", "step"]
     cells = [tuple(row.values()) for row in kept.select(columns).to_pylist()]
     assert len(cells) == len(set(cells)) > 0
 
 
 def test_the_digest_follows_content_and_nothing_else(store: Store, whole: Star) -> None:
-    again = [star(store.folder, catalogue()).digest for _ in range(2)]
+    again = [star_of(store.folder).digest for _ in range(2)]
     assert again[0] == again[1] != whole.digest

@@ -97,7 +97,7 @@ def test_columns_carry_meaning_and_additivity_of_the_data_dictionary(
         for name, dataset in of_kind(dashboard_files, "datasets").items()
         for column in dataset["columns"]
     }
-    said = {(row["table_name"], row["column_name"]): row for row in whole.tables["data_dictionary"].to_pylist()}
+    said = {(row["table_name"], row["column_name"]): row for row in whole.table("data_dictionary").to_pylist()}
     assert all(column["description"] for column in columns.values())
     for table, dataset, name in (
         ("fact_metric", "values", "numerator"), ("fact_confusion", "confusion", "n"), ("fact_bin", "bins", "correct"),
@@ -295,7 +295,7 @@ def test_another_export_is_replaced_only_on_request(whole: Star, tmp_path: Path)
     with pytest.raises(StoreConflict, match="another export"):
         Superset(path).write(whole, force=False)
     assert Superset(path).write(whole, force=True) == "written"
-    fewer = Star({**whole.tables, "dim_run": whole.tables["dim_run"].slice(1)}, whole.definitions)
+    fewer = Star({**whole.tables, "dim_run": whole.table("dim_run").slice(1)}, whole.definitions)
     with pytest.raises(StoreConflict, match="another export"):
         Superset(path).write(fewer, force=False)
 
@@ -307,8 +307,8 @@ def test_ids_follow_the_name_and_of_what_is_drawn_the_content(dashboard_files: d
     ids = [{name: content.get("uuid") for name, content in each.items()} for each in (dashboard_files, moved, other)]
     assert ids[0] == ids[1]
     assert not (set(ids[0].values()) & set(ids[2].values())) - {None}
-    numbers = {column: number for number, column in enumerate(whole.tables["data_dictionary"].column_names)}
-    rows = whole.tables["data_dictionary"]
+    numbers = {column: number for number, column in enumerate(whole.table("data_dictionary").column_names)}
+    rows = whole.table("data_dictionary")
     said = pa.array([f"{text} More." for text in rows["description"].to_pylist()])
     reworded = Star(
         {**whole.tables, "data_dictionary": rows.set_column(numbers["description"], "description", said)},
@@ -331,7 +331,7 @@ def test_a_hostile_name_stays_text(whole: Star) -> None:
 def test_no_name_of_a_run_or_class_is_in_the_bundle(dashboard_folder: Path, whole: Star) -> None:
     """They stay in the database, where Superset treats them as data."""
     text = (dashboard_folder / f"{NAME}.zip").read_bytes().decode("utf-8", "replace")
-    names = {name for name in whole.tables["dim_run"]["run_id"].to_pylist() if "-" in name} | {"=1+1", "</script><b>"}
+    names = {name for name in whole.table("dim_run")["run_id"].to_pylist() if "-" in name} | {"=1+1", "</script><b>"}
     assert len(names) > 5
     assert [name for name in names if name in text] == []
 
