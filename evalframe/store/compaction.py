@@ -158,10 +158,19 @@ class Rows(NamedTuple):
         """The rows that seals hold of a table: by its key, the run last, so that one metric of many runs lies together.
         The same seals always give the same rows."""
         if definition.name == "runs":  # what the files hold stands in the seals too
-            table = runs_table([seal for seal in seals if isinstance(seal, RunSeal)])
-        else:
-            sealed = [file for seal in seals for file in seal.files if file.table == definition.name]
-            table = _joined(files.each(partial(_sealed_rows, files, definition.arrow_schema()), sealed))
+            return cls.ordered(definition, runs_table([seal for seal in seals if isinstance(seal, RunSeal)]))
+        sealed = [file for seal in seals for file in seal.files if file.table == definition.name]
+        return cls.joined(files, definition, sealed)
+
+    @classmethod
+    def joined(cls, files: Place, definition: Contract, sealed: Sequence[SealedFile]) -> Rows:
+        """The rows of these files, whose digests are checked."""
+        read = partial(_sealed_rows, files, definition.arrow_schema())
+        return cls.ordered(definition, _joined(files.each(read, sealed)))
+
+    @classmethod
+    def ordered(cls, definition: Contract, table: pa.Table) -> Rows:
+        """These rows of a table."""
         keys = [name for name in definition.key if name not in ("run_id", "protocol_fingerprint")]
         keys += [name for name in ("run_id",) if name in definition.key]
         return cls(table, _order([table.column(name) for name in keys]))
@@ -169,7 +178,11 @@ class Rows(NamedTuple):
     def pieces(self, rows: int = 1 << 17) -> Iterator[pa.Table]:
         """The rows in order, so many at a time."""
         for start in range(0, max(len(self.order), 1), rows):
-            yield self.table.take(pa.array(self.order[start : start + rows]))
+            yield self.piece(start, rows)
+
+    def piece(self, start: int, rows: int) -> pa.Table:
+        """So many rows in order, from one on."""
+        return self.table.take(pa.array(self.order[start : start + rows]))
 
 
 def _joined(tables: Iterable[pa.Table]) -> pa.Table:

@@ -58,6 +58,10 @@ class Opened(Protocol):
     def close(self) -> None: ...
 
 
+_HASHED = 1 << 18
+"""Bytes of a file that are hashed at a time."""
+
+
 class Sink:
     """A new file being written, with its size and SHA-256 known at the end. Arrow writes into it as into any file.
 
@@ -156,9 +160,10 @@ class LocalFiles:
 
     def walk(self, folder: str = "") -> Iterator[str]:
         """Paths of all files at any depth below a folder. Links are files: they are not followed."""
-        with reported("listing", self.path(folder)):
+        place = f"{self.root}/{folder}"
+        with reported("listing", place):
             try:
-                entries = sorted(os.scandir(self.path(folder)), key=lambda entry: entry.name)
+                entries = sorted(os.scandir(place), key=lambda entry: entry.name)
             except (FileNotFoundError, NotADirectoryError):
                 return
         for entry in entries:
@@ -170,9 +175,11 @@ class LocalFiles:
 
     def read(self, path: str) -> bytes:
         """The whole file. Raises FileNotFoundError when it is not there, StoreError for any other trouble."""
-        with reported("reading", self.path(path)):
+        place = f"{self.root}/{path}"
+        with reported("reading", place):
             try:
-                return self.path(path).read_bytes()
+                with open(place, "rb", buffering=0) as file:
+                    return file.readall()
             except FileNotFoundError as missing:
                 absent = missing
         raise absent
@@ -192,8 +199,11 @@ class LocalFiles:
 
     def sha256(self, path: str) -> str:
         """64 hex over a file."""
-        with reported("reading", self.path(path)), self.path(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        place, digest = f"{self.root}/{path}", hashlib.sha256()
+        with reported("reading", place), open(place, "rb", buffering=0) as file:
+            while part := file.read(_HASHED):
+                digest.update(part)
+        return digest.hexdigest()
 
     def parquet(self, path: str, size: int, sha256: Callable[[], str]) -> Path:
         """The file itself. Its size is compared; `verify` compares the rest, and readers the checksums of its pages."""
