@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from evalframe.stats.intervals import MAX_MISSING_SHARE, replicates_without
 
 if TYPE_CHECKING:
-    from evalframe.compare.resampling import SampledState
+    from evalframe.compare.resampling import SampledState, Weights
 
 STATE = "class_counts_by_cluster"
 """The state that tells how many items of which class a cluster holds."""
@@ -23,7 +22,7 @@ CLASSWISE = EXTREMES | {"macro_f1", "balanced_accuracy"}
 MISSING = "class_missing_in_replicates"
 
 
-def unsteady(state: SampledState, stratum: str, draws: Iterator[NDArray[np.int64]], replicates: int) -> bool:
+def unsteady(state: SampledState, stratum: str, draws: Iterator[Weights], replicates: int) -> bool:
     """Whether a class that has items in `stratum` has none in more than 1 % of the bootstrap `draws`."""
     inside = np.asarray(pc.equal(state.key_column("stratum"), stratum)) & (state.column("items") > 0)
     _, index = np.unique(np.asarray(state.key_column("class_index"))[inside], return_inverse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,16 @@ import pyarrow.compute as pc
 
 from evalframe.compare import classes
 from evalframe.compare.cells import Cell
+from evalframe.compare.kernels import as_floats
 from evalframe.errors import RelationError
-from evalframe.stats.draws import bootstrap_weights, swap_count, swap_method, swap_patterns
+from evalframe.stats.draws import BLOCK_CELLS, bootstrap_weights, swap_count, swap_method, swap_patterns
 from evalframe.stats.intervals import Interval, percentile_interval
 from evalframe.stats.permutation import SwapTest, swap_test
 from evalframe.underway import portions
 
 if TYPE_CHECKING:
     from evalframe.compare.points import Points
-    from evalframe.compare.resampling import Values, Wanted
+    from evalframe.compare.resampling import Values, Wanted, Weights
     from evalframe.compare.sampling import Sample, Sampler
     from evalframe.compare.sides import Side
 
@@ -47,6 +48,7 @@ class Resampler:
         self._replicates = replicates
         self._seed = seed
         self._kept: dict[object, dict[str, Values]] = {}
+        self._drawn: dict[int, list[Values]] = {}
         self._clusters: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
 
     def pair(self, baseline: Side, candidate: Side, wanted: Wanted) -> dict[tuple[str, Cell], Uncertainty]:
@@ -137,8 +139,16 @@ class Resampler:
                 found=f"another value for {side.run_id}",
                 hint=f"evalframe explain {metric} --steps",
             )
-        draws = bootstrap_weights(len(clusters), self._replicates, self._seed)
-        return sample.values(portions("replicates", draws, self._replicates))
+        return sample.values(portions("replicates", self._draws(len(clusters)), self._replicates))
+
+    def _draws(self, clusters: int) -> Iterator[Weights]:
+        """The weights of all replicates, the same for both sides: where they are one block, the other finds it here."""
+        blocks = bootstrap_weights(clusters, self._replicates, self._seed)
+        if self._replicates * clusters > BLOCK_CELLS:
+            return blocks
+        if clusters not in self._drawn:
+            self._drawn = {clusters: [as_floats(block) for block in blocks]}
+        return iter(self._drawn[clusters])
 
     def _swapped(
         self, baseline: Side, candidate: Side, wanted: Wanted, clusters: tuple[str, ...]
@@ -148,8 +158,9 @@ class Resampler:
         parts = []
         patterns = swap_patterns(len(clusters), self._replicates, self._seed)
         for pattern in portions("patterns", patterns, swap_count(len(clusters), self._replicates)):
-            both = np.concatenate([np.hstack([1 - pattern, pattern]), np.hstack([pattern, 1 - pattern])])
-            values = sample.values(iter([both]))
+            swapped = as_floats(pattern)
+            kept = 1.0 - swapped
+            values = sample.values(iter([np.block([[kept, swapped], [swapped, kept]])]))
             parts.append({metric: v[len(pattern) :] - v[: len(pattern)] for metric, v in values.items()})
         return {metric: np.concatenate([part[metric] for part in parts]) for metric in wanted}, sample.unlike
 
@@ -165,7 +176,5 @@ class Resampler:
         return frozenset(
             stratum
             for stratum in {cell.stratum for cells in asked.values() for cell in cells}
-            if classes.unsteady(
-                state, stratum, bootstrap_weights(len(clusters), self._replicates, self._seed), self._replicates
-            )
+            if classes.unsteady(state, stratum, self._draws(len(clusters)), self._replicates)
         )

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evalframe.stats.merging import Weights
 from evalframe.stats.quantiles import quantile
 
 IntervalReason = Literal["no_clusters", "one_cluster", "unstable_replicates"]
@@ -54,10 +55,10 @@ def _why_not(clusters: int, undefined: int, replicates: int) -> IntervalReason |
     return "unstable_replicates" if undefined > MAX_UNDEFINED_SHARE * replicates or undefined == replicates else None
 
 
-def replicates_without(weights: NDArray[np.int64], present: NDArray[np.bool_]) -> NDArray[np.int64]:
+def replicates_without(weights: Weights, present: NDArray[np.bool_]) -> NDArray[np.int64]:
     """For each of K things, in how many of the replicates `weights` [b, C] no cluster that has it was drawn.
 
     `present` [C, K] says which cluster has which. Sums over blocks of replicates.
     """
-    drawn = weights.astype(np.float64) @ present.astype(np.float64)
+    drawn = weights.astype(np.float64, copy=False) @ present.astype(np.float64)
     return np.asarray((drawn == 0.0).sum(axis=0), dtype=np.int64)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -85,6 +84,8 @@ class Store:
         return f"Store({str(self.folder.path)!r}, {len(self.folder.run_ids())} runs)"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         return f"<p>{escape(repr(self))}</p>{self.runs()._repr_html_()}"
 
     def runs(self) -> Runs:
