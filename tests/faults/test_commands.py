@@ -12,14 +12,14 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from evalframe.store import faults
 from tests.faults import databases
-from tests.faults.commands import COMMANDS
+from tests.faults.commands import COMMANDS, Command
 from tests.publish import postgres
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,9 +57,9 @@ def test_one_kill_per_kind_of_boundary(tmp_path: Path) -> None:
 
 
 @contextmanager
-def _postgresql() -> Iterator[None]:
-    """A server, where PostgreSQL is installed and none is named."""
-    binaries = postgres.programs()
+def _postgresql(chosen: Iterable[Command]) -> Iterator[None]:
+    """A server, where a command needs one, PostgreSQL is installed and none is named."""
+    binaries = postgres.programs() if any(command.uses_database for command in chosen) else None
     if binaries is None or databases.SERVER in os.environ:
         yield
         return
@@ -74,7 +74,7 @@ def _postgresql() -> Iterator[None]:
 def _all(errors: tuple[str, ...]) -> None:
     wanted = os.environ.get(CHOSEN, "")
     chosen = {name: command for name, command in COMMANDS.items() if re.search(wanted, name)}
-    with tempfile.TemporaryDirectory() as folder, _postgresql():
+    with tempfile.TemporaryDirectory() as folder, _postgresql(chosen.values()):
         missing = {name: command.missing() for name, command in chosen.items()}
         jobs = [f"{name}|*{error}" for name in chosen if not missing[name] for error in errors]
         problems, counts = drive(Path(folder), jobs)

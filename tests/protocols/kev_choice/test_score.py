@@ -10,7 +10,7 @@ import pytest
 
 import evalframe
 from evalframe.errors import StoreConflict, UnknownName, UsageError
-from evalframe.verbs.kev import score
+from evalframe.verbs.kev import ChoiceScores, score
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "group": "g", "task": "t", "source": "s", "type": "choice", "keys": ["x", "y"], "label": 0,
@@ -33,6 +33,14 @@ def rows(tmp_path: Path) -> Path:
     path = tmp_path / "base.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     return path
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> ChoiceScores:
+    """The rows under the default protocol, with no store."""
+    path = tmp_path_factory.mktemp("scored") / "base.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return score(rows=path)
 
 
 def test_out_json(rows: Path, tmp_path: Path) -> None:
@@ -74,8 +82,8 @@ def test_out_json(rows: Path, tmp_path: Path) -> None:
     assert told["objective"] < 0
 
 
-def test_every_population_has_every_metric_of_its_rows(rows: Path) -> None:
-    populations = json.loads(score(rows=rows).to_json())["populations"]
+def test_every_population_has_every_metric_of_its_rows(scored: ChoiceScores) -> None:
+    populations = json.loads(scored.to_json())["populations"]
     whole = {name for name in populations["all"] if name not in ("score_mae", "rps")}
     groups = [one for field in ("task", "type", "source", "variant") for one in populations[f"by_{field}"].values()]
     for population in [populations[name] for name in ("clean", "headline", "unknowable")] + groups:
@@ -115,20 +123,20 @@ def test_other_rows_under_the_same_id_are_refused(rows: Path, tmp_path: Path) ->
         score(rows=rows, store=tmp_path / "store", run_id="base")
 
 
-def test_parameters_are_part_of_the_identity_of_the_numbers_they_define(rows: Path) -> None:
-    plain, binned = score(rows=rows), score(rows=rows, settings={"n_bins": "15"})
+def test_parameters_are_part_of_the_identity_of_the_numbers_they_define(rows: Path, scored: ChoiceScores) -> None:
+    binned = score(rows=rows, settings={"n_bins": "15"})
     changed = {
         metric
-        for metric, fingerprint in plain.identity.metric_fingerprints.items()
+        for metric, fingerprint in scored.identity.metric_fingerprints.items()
         if binned.identity.metric_fingerprints[metric] != fingerprint
     }
     assert "ece" in changed
     assert not changed & {"score_mae", "rps", "pairs", "flip_rate"}
 
 
-def test_the_policies_share_no_fingerprint(rows: Path) -> None:
-    first, second = score(rows=rows, policy="kev-choice/1"), score(rows=rows)
-    assert not set(first.identity.metric_fingerprints.values()) & set(second.identity.metric_fingerprints.values())
+def test_the_policies_share_no_fingerprint(rows: Path, scored: ChoiceScores) -> None:
+    first = score(rows=rows, policy="kev-choice/1")
+    assert not set(first.identity.metric_fingerprints.values()) & set(scored.identity.metric_fingerprints.values())
     assert "aurc" not in first.identity.metric_fingerprints
 
 
