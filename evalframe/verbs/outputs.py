@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -21,7 +21,7 @@ def to_json(command: str, body: Mapping[str, Any], protocol: Mapping[str, str | 
     whole: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "command": command, **body}
     if protocol is not None:
         whole["protocol"] = dict(protocol)
-    return harmless_json(json.dumps(whole, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1)) + "\n"
+    return _json(whole) + "\n"
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> bool:
@@ -51,6 +51,26 @@ def write_made(path: Path, make: Make, *, force: bool = False) -> bool:
     with staging.made(path) as new, new.open("wb") as file:
         make(file)
     return True
+
+
+def with_list(text: bytes, name: str, rows: Callable[[], Iterable[Mapping[str, Any]]]) -> Make:
+    """JSON as `to_json` gives it whose one empty list `name`, at its top, holds rows, written one by one."""
+    head, tail = text.split(f'"{name}": []'.encode())
+
+    def make(sink: BinaryIO) -> None:
+        sink.write(head + f'"{name}": ['.encode())
+        between = "\n  "
+        for row in rows():
+            # A line break never stands inside a JSON text.
+            sink.write((between + _json(row).replace("\n", "\n  ")).encode())
+            between = ",\n  "
+        sink.write((b"]" if between == "\n  " else b"\n ]") + tail)
+
+    return make
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return harmless_json(json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1))
 
 
 def made_sha256(make: Make) -> str:

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from evalframe.contracts.shards import Rows as TableRows
+from evalframe.contracts.shards import batches_of
 from evalframe.engines.duckdb import DuckDB
 from evalframe.protocols import Protocol
 from evalframe.relations import Catalogue, plan
 
-Rows = Sequence[Mapping[str, Any]]
+Rows = Collection[Mapping[str, Any]]
 Answers = Mapping[str, Rows]
+
+
+class InOrder(Collection[Mapping[str, Any]]):
+    """Rows of trajectories in their order, which need not fit into memory."""
+
+    def __init__(self, rows: TableRows) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        for batch in batches_of(self._rows, self._rows.column_names):
+            for start in range(0, len(batch), _SOME):
+                yield from batch.slice(start, _SOME).to_pylist()
+
+    def __contains__(self, row: object) -> bool:
+        return any(one == row for one in self)
+
 
 PROGRESS = ("progress_mse", "progress_spearman", "progress_mae", "progress_calls")
 FAILURE = (
@@ -26,6 +48,9 @@ FAILURE = (
     "failure_calls",
 )
 SCORES = ("pearson", "final", "delta", "slope", "late_mean_delta")
+
+_SOME = 1 << 12
+"""Rows that are Python objects at a time."""
 
 _CELLS = ("tp", "fp", "fn", "tn", "n_no_window")
 _RATES = ("precision", "recall", "f1", "accuracy")
@@ -63,23 +88,36 @@ def evaluated(
 
 def progress_body(found: Answers) -> dict[str, Any]:
     """What progress.json says: the means, how many trajectories stand behind them, and each trajectory."""
-    calls = _by_trajectory(found["progress_calls"])
+    return {**progress_head(found), "trajectories": list(progress_trajectories(found))}
+
+
+def progress_head(found: Answers) -> dict[str, Any]:
+    """progress.json without its trajectories."""
     return {
         **_progress_values(found),
         "progress_mae": _row(found["progress_mae"])["value"],
         "by_task": _by_task(found, ("progress_mse", "progress_spearman")),
-        "trajectories": [{name: row[name] for name in _PROGRESS_DETAIL} for row in calls],
     }
+
+
+def progress_trajectories(found: Answers) -> Iterator[dict[str, Any]]:
+    """Those of progress.json."""
+    return ({name: row[name] for name in _PROGRESS_DETAIL} for row in _by_trajectory(found["progress_calls"]))
 
 
 def failure_body(found: Answers) -> dict[str, Any]:
     """What failure.json says: rates, counts, ranking, and each trajectory's call with what made it."""
-    calls = _by_trajectory(found["failure_calls"])
-    return {
-        **_failure_values(found),
-        "by_task": _by_task(found, FAILURE[:6]),
-        "trajectories": [{name: row[name] for name in _FAILURE_DETAIL} for row in calls],
-    }
+    return {**failure_head(found), "trajectories": list(failure_trajectories(found))}
+
+
+def failure_head(found: Answers) -> dict[str, Any]:
+    """failure.json without its trajectories."""
+    return {**_failure_values(found), "by_task": _by_task(found, FAILURE[:6])}
+
+
+def failure_trajectories(found: Answers) -> Iterator[dict[str, Any]]:
+    """Those of failure.json."""
+    return ({name: row[name] for name in _FAILURE_DETAIL} for row in _by_trajectory(found["failure_calls"]))
 
 
 def filtering_body(found: Answers, top_k: int) -> dict[str, Any]:
@@ -99,22 +137,25 @@ def metrics_body(found: Answers) -> dict[str, Any]:
     if "progress_mse" in found:
         body |= _progress_values(found) | _failure_values(found)
     body["top_k"] = _top_k_values(found)
-    measured = {name: _row(rows) for name, rows in found.items() if rows and "status" in rows[0] and "value" in rows[0]}
+    measured = {
+        name: _row(rows) for name, rows in found.items() if rows and {"status", "value"} <= set(next(iter(rows)))
+    }
     body["undefined"] = {name: row["reason"] for name, row in sorted(measured.items()) if row["status"] != "ok"}
     return body
 
 
 def _progress_values(found: Answers) -> dict[str, Any]:
     calls = found["progress_calls"]
+    status = Counter((row["status"], row["spearman"] is None) for row in calls)
     return {
         "progress_mse": _row(found["progress_mse"])["value"],
         "progress_spearman": _row(found["progress_spearman"])["value"],
         "n_trajectories": len(calls),
-        "n_scored": _count(calls, "scored"),
-        "n_too_few_points": _count(calls, "too_few_points"),
-        "n_missing": _count(calls, "missing"),
-        "n_failed": _count(calls, "failed"),
-        "n_spearman_undefined": sum(row["status"] == "scored" and row["spearman"] is None for row in calls),
+        "n_scored": status["scored", True] + status["scored", False],
+        "n_too_few_points": status["too_few_points", True] + status["too_few_points", False],
+        "n_missing": status["missing", True] + status["missing", False],
+        "n_failed": status["failed", True] + status["failed", False],
+        "n_spearman_undefined": status["scored", True],
     }
 
 
@@ -148,9 +189,5 @@ def _row(rows: Rows) -> Mapping[str, Any]:
     return row
 
 
-def _count(calls: Rows, status: str) -> int:
-    return sum(row["status"] == status for row in calls)
-
-
-def _by_trajectory(rows: Rows) -> list[Mapping[str, Any]]:
-    return sorted(rows, key=lambda row: row["trajectory_index"])
+def _by_trajectory(rows: Rows) -> Iterable[Mapping[str, Any]]:
+    return rows if isinstance(rows, InOrder) else sorted(rows, key=lambda row: row["trajectory_index"])

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalframe.contracts.shards import Rows as TableRows
+from evalframe.contracts.shards import Spool
 from evalframe.errors import UsageError
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
@@ -35,6 +37,7 @@ from evalframe.verbs.robometer_steps import (
     pools_of,
     question,
     scored_step,
+    spooled_step,
     step_files,
 )
 from evalframe.verbs.score import Scored
@@ -45,10 +48,14 @@ _COMMAND = "robometer score"
 
 @dataclass(frozen=True, repr=False)
 class ProgressScores(Rows):
-    """The metric rows of every step (table `metric_values`). steps: each step's scores and per-trajectory tables."""
+    """The metric rows of every step (table `metric_values`). bodies: metrics.json of each step.
+
+    steps: each step's scores and, where they fit into memory, per-trajectory tables.
+    """
 
     asked: Question
     steps: Mapping[int, Scored]
+    bodies: Mapping[int, Mapping[str, Any]]
     command: str = _COMMAND
 
     def headlines(self) -> list[str]:
@@ -65,7 +72,7 @@ class ProgressScores(Rows):
         return {
             "run_id": self.asked.run_id,
             "parameters": dict(self.asked.identity.parameters),
-            "steps": {str(step): report.metrics_body(answers_of(one)) for step, one in self.steps.items()},
+            "steps": {str(step): body for step, body in self.bodies.items()},
         }
 
     def to_json(self) -> str:
@@ -112,22 +119,31 @@ def score(
             folder.check(manifest)
 
         opened = None if store is None else Store.open(store, create=True)
-        scored = {
-            step: scored_step(
+        scored, found = {}, {}
+        for step, rows in counted("steps", sorted(steps.items())):
+            scored[step], calls = _scored(
                 asked,
                 step,
                 rows,
+                spool,
                 inputs=inputs,
                 tags=tags or {},
                 store=opened,
                 origin="rescored_saved_predictions",
-                spool=spool,
             )
-            for step, rows in counted("steps", sorted(steps.items()))
-        }
+            found[step] = answers_of(scored[step], calls)
+        bodies = {step: report.metrics_body(answers) for step, answers in found.items()}
         if folder is not None:
-            _write(folder, asked, scored, steps, manifest, force=force)
-    return ProgressScores(pa.concat_tables([one.table for one in scored.values()]), asked, scored)
+            _write(folder, asked, found, steps, manifest, force=force)
+    return ProgressScores(pa.concat_tables([one.table for one in scored.values()]), asked, scored, bodies)
+
+
+def _scored(
+    asked: Question, step: int, rows: Traces, spool: Spool, **more: Any
+) -> tuple[Scored, Mapping[str, TableRows]]:
+    if isinstance(rows, SpooledTraces):
+        return spooled_step(asked, step, rows, spool, **more)
+    return scored_step(asked, step, rows, **more), {}
 
 
 def _merged(settings: Mapping[str, str] | None, *, top_k: int | None, window: str | None) -> dict[str, str]:
@@ -174,7 +190,7 @@ def _manifest(asked: Question, inputs: Mapping[str, str]) -> str:
 def _write(
     folder: Output,
     asked: Question,
-    scored: Mapping[int, Scored],
+    found: Mapping[int, report.Answers],
     steps: Mapping[int, Traces],
     manifest: str,
     *,
@@ -183,11 +199,11 @@ def _write(
     """The tree of an evaluation; every step's metrics.json after its other files."""
     write_made(folder.root / TARGETS, _target_file(asked.targets), force=force)
     write_text(folder.root / MANIFEST, manifest, force=force)
-    for step, one in scored.items():
+    for step, answers in found.items():
         place = folder.step(step)
         place.write_made(TRACES, _trace_file(steps[step]), replace=force)
-        for name, content in step_files(asked, one, _COMMAND).items():
-            place.write(name, content, replace=force)
+        for name, make in step_files(asked, answers, _COMMAND).items():
+            place.write_made(name, make, replace=force)
 
 
 def _target_file(known: AnyTargets) -> Make:

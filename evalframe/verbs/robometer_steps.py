@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import polars as pl
 import pyarrow as pa
@@ -19,14 +20,20 @@ from evalframe.sources import progress_streams as streams
 from evalframe.store import Store
 from evalframe.verbs import robometer_report as report
 from evalframe.verbs.identifying import Identity, identify
-from evalframe.verbs.outputs import Make, to_json
+from evalframe.verbs.outputs import Make, to_json, with_list
 from evalframe.verbs.score import Run, Scored, score
+
+if TYPE_CHECKING:
+    from evalframe.engines.base import Answers
 
 SYSTEM = "robometer"
 TRACE_COLUMNS = source.TRACES_ALL
 
 _GROUP = 1 << 20
 """Rows of a row group: part of what makes the bytes of a file, so never changed."""
+
+_CALLS = ("progress_calls", "failure_calls")
+_COUNTS = ("failure_counts", "filter_cuts")
 
 AnyTargets: TypeAlias = "source.Targets | streams.SpooledTargets"
 Traces: TypeAlias = "pl.DataFrame | streams.SpooledTraces"
@@ -52,15 +59,21 @@ class Question:
         """What a step is called in a store."""
         return f"{self.run_id}@{step}"
 
-    def tables(self, step: int, traces: Traces, spool: Spool | None = None) -> Mapping[str, Rows]:
+    def tables(self, step: int, traces: pl.DataFrame) -> Mapping[str, pa.Table]:
         """The contracted tables of a step from its `progress_traces`, under the name it has in a store."""
-        name = self.stored_id(step)
-        if isinstance(traces, streams.SpooledTraces):
-            assert isinstance(self.targets, streams.SpooledTargets)
-            assert spool is not None
-            return streams.run_tables(step, name, traces, self.targets, spool)
         assert isinstance(self.targets, source.Targets)
-        return source.run_tables(traces.with_columns(run_id=pl.lit(name)), self.targets)
+        return source.run_tables(traces.with_columns(run_id=pl.lit(self.stored_id(step))), self.targets)
+
+    def run(self, step: int, tables: Mapping[str, Rows], inputs: Mapping[str, Any], tags: Mapping[str, str]) -> Run:
+        """The run of a step."""
+        return Run(
+            run_id=self.stored_id(step),
+            system=SYSTEM,
+            dataset_id=self.targets.dataset_id,
+            tables=tables,
+            inputs={**inputs, "step": step},
+            tags={"series": self.run_id, **tags, "step": str(step)},
+        )
 
     def json(self, command: str, body: Mapping[str, Any]) -> bytes:
         """A result file of this question."""
@@ -77,63 +90,103 @@ def question(
 def scored_step(
     asked: Question,
     step: int,
-    traces: Traces,
+    traces: pl.DataFrame,
     *,
     inputs: Mapping[str, Any],
     tags: Mapping[str, str],
     store: Store | None,
     origin: str,
-    spool: Spool | None = None,
 ) -> Scored:
     """Every metric of the protocol on one step; sealed as run `<run-id>@<step>` where there is a store."""
-    tables = asked.tables(step, traces, spool)
-    run = Run(
-        run_id=asked.stored_id(step),
-        system=SYSTEM,
-        dataset_id=asked.targets.dataset_id,
-        tables=tables,
-        inputs={**inputs, "step": step},
-        tags={"series": asked.run_id, **tags, "step": str(step)},
-    )
-    reported = ("progress_calls", "failure_calls", "failure_counts", "filter_cuts")
-    also = tuple(name for name in reported if _is_read(asked, name))
-    scored = score(
+    run = asked.run(step, asked.tables(step, traces), inputs, tags)
+    return _scored(asked, run, (*_CALLS, *_COUNTS), store=store, origin=origin)
+
+
+def spooled_step(
+    asked: Question,
+    step: int,
+    traces: streams.SpooledTraces,
+    spool: Spool,
+    *,
+    inputs: Mapping[str, Any],
+    tags: Mapping[str, str],
+    store: Store | None,
+    origin: str,
+) -> tuple[Scored, dict[str, Rows]]:
+    """`scored_step` for traces in a spool; the rows of trajectories, by relation, are there too."""
+    assert isinstance(asked.targets, streams.SpooledTargets)
+    tables = streams.run_tables(step, asked.stored_id(step), traces, asked.targets, spool)
+    calls: dict[str, Rows] = {}
+
+    def look(answers: Answers) -> None:
+        for name in _CALLS:
+            if _is_read(asked, name):
+                reader = answers.reader(name, order=("trajectory_index",))
+                for batch in reader:
+                    spool.add(name, batch)
+                calls[name] = spool.take(name, reader.schema)
+
+    run = asked.run(step, tables, inputs, tags)
+    scored = _scored(asked, run, _COUNTS, store=store, origin=origin, look=look)
+    for rows in tables.values():
+        spool.discard(rows)
+    return scored, calls
+
+
+def _scored(
+    asked: Question,
+    run: Run,
+    reported: Sequence[str],
+    *,
+    store: Store | None,
+    origin: str,
+    look: Callable[[Answers], None] | None = None,
+) -> Scored:
+    return score(
         run,
         asked.protocol,
         asked.identity.parameters,
         store=store,
         relations=asked.relations,
-        also=also,
+        also=tuple(name for name in reported if _is_read(asked, name)),
+        look=look,
         origin=origin,
     )
-    if spool is not None:
-        for rows in tables.values():
-            spool.discard(rows)
-    return scored
 
 
 def _is_read(asked: Question, relation: str) -> bool:
     return relation in {r.name for r in asked.relations.closure(*asked.protocol.metrics)}
 
 
-def answers_of(scored: Scored) -> dict[str, list[dict[str, Any]]]:
-    """The rows of a scored step by relation, as `robometer_report` reads them."""
+def answers_of(scored: Scored, calls: Mapping[str, Rows] | None = None) -> dict[str, report.Rows]:
+    """The rows of a scored step by relation, as `robometer_report` reads them. calls: those in a spool."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in scored.identity.protocol.metrics}
     for row in scored.to_pylist():
         found.setdefault(row["metric"], []).append(row)
-    return found | {name: table.to_pylist() for name, table in scored.relations.items()}
+    tables = {name: table.to_pylist() for name, table in scored.relations.items()}
+    return {**found, **tables, **{name: report.InOrder(rows) for name, rows in (calls or {}).items()}}
 
 
-def step_files(asked: Question, scored: Scored, command: str) -> dict[str, bytes]:
+def step_files(asked: Question, found: report.Answers, command: str) -> dict[str, Make]:
     """The JSON files of a step by name; a protocol that only filters has no progress.json and no failure.json."""
-    found = answers_of(scored)
-    bodies: dict[str, dict[str, Any]] = {}
+    made: dict[str, Make] = {}
     if "progress_mse" in found:
-        bodies["progress.json"] = report.progress_body(found)
-        bodies["failure.json"] = report.failure_body(found)
-    bodies["filtering.json"] = report.filtering_body(found, asked.top_k)
-    bodies["metrics.json"] = report.metrics_body(found)
-    return {name: asked.json(command, body) for name, body in bodies.items()}
+        for name, head, rows in (
+            ("progress.json", report.progress_head(found), report.progress_trajectories),
+            ("failure.json", report.failure_head(found), report.failure_trajectories),
+        ):
+            text = asked.json(command, {**head, "trajectories": []})
+            made[name] = with_list(text, "trajectories", partial(rows, found))
+    for name, body in (
+        ("filtering.json", report.filtering_body(found, asked.top_k)),
+        ("metrics.json", report.metrics_body(found)),
+    ):
+        made[name] = partial(_put, asked.json(command, body))
+    return made
+
+
+def _put(content: bytes, sink: BinaryIO) -> None:
+    sink.write(content)
 
 
 def check_pools(pools: Mapping[str, int], asked: Question, where: str) -> None:
