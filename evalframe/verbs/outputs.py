@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
 from evalframe.errors import InputError, StoreConflict, harmless_json
-from evalframe.sources.fields import file_sha256
 from evalframe.store import staging
 
 SCHEMA_VERSION = 1
@@ -45,6 +44,8 @@ Make: TypeAlias = "Callable[[BinaryIO], None]"
 
 def write_made(path: Path, make: Make, *, force: bool = False) -> bool:
     """`write_bytes` for a file that need not fit into memory."""
+    from evalframe.sources.fields import file_sha256
+
     with staging.writing(path):
         if _is_there(path, lambda: file_sha256(path) == made_sha256(make), force=force):
             return False

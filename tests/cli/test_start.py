@@ -75,6 +75,7 @@ def test_a_comparison_loads_what_it_compares_with(tmp_path: Path) -> None:
     )
     loaded = set(json.loads(started(LOADED, *asked).stderr))
     assert loaded.isdisjoint({"scipy", "polars", "torch", "pydantic", "pandas", "sklearn", "ray", "numpy.ma"})
+    assert not any(name.startswith("evalframe.sources.") for name in loaded)
     others = {"shared", "groups", "clustering", "reselecting", "rank_kernels"}
     assert loaded.isdisjoint(f"evalframe.compare.{name}" for name in others)
     assert loaded.isdisjoint({"evalframe.verbs.score", "evalframe.contracts.validating", "evalframe.relations.explain"})
