@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from evalframe.contracts.shards import Shards, Spool
+from evalframe.engines.choosing import chosen
 from evalframe.engines.duckdb import DuckDB, in_order
+from evalframe.engines.limits import memory_share
 from evalframe.engines.spilling import SpillFolder
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ def spooled(room: int | None = None) -> Iterator[Spool]:
 
 
 def _sorted(rows: Shards, by: Sequence[str]) -> Generator[pa.RecordBatch, None, None]:
-    with DuckDB() as engine:
+    # Half of what an engine may take: a source holds rows of its own beside it.
+    with DuckDB(memory_share(chosen().memory_limit, 2)) as engine:
         engine.bind("rows", rows.reader())
         yield from engine.stream(f'SELECT * FROM "rows"{in_order(by, nulls="LAST")}', "a sorted table")
