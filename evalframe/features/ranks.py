@@ -32,6 +32,16 @@ def centred_ranks(prefix: str, n: int) -> list[pl.Expr]:
     ]
 
 
+def rising(v: Sequence[pl.Expr]) -> pl.Expr:
+    """Whether the values rise in every row."""
+    return pl.all_horizontal((v[i] < v[i + 1]).all() for i in range(len(v) - 1))
+
+
+def rising_ranks(prefix: str, n: int) -> list[pl.Expr]:
+    """`centred_ranks` of values that rise: no pair of them need be compared."""
+    return [pl.lit(2 * i - (n - 1), pl.Int16).alias(f"{prefix}{i}") for i in range(n)]
+
+
 def correlation(product: pl.Expr, left: pl.Expr, right: pl.Expr) -> pl.Expr:
     """Correlation from the int64 sums of a*b, a*a and b*b of centred ranks; null where a side is constant."""
     constant = (left == 0) | (right == 0)

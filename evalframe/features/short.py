@@ -33,9 +33,11 @@ def features(rows: pl.DataFrame, n: int, *, with_target: bool) -> pl.DataFrame:
     if with_target:
         columns += _errors(v, t)
     if with_target and n > 1:
-        # Two steps, so that each pair of points is compared once.
-        wide = wide.with_columns(*ranks.sign_columns("p", v), *ranks.sign_columns("q", t))
-        wide = wide.with_columns(*ranks.centred_ranks("p", n), *ranks.centred_ranks("q", n))
+        # Most targets rise with time. Two steps, so that each pair of other points is compared once.
+        rising = wide.select(ranks.rising(t)).collect().item()
+        wide = wide.with_columns(*ranks.sign_columns("p", v), *([] if rising else ranks.sign_columns("q", t)))
+        of_target = ranks.rising_ranks if rising else ranks.centred_ranks
+        wide = wide.with_columns(*ranks.centred_ranks("p", n), *of_target("q", n))
         columns.append(ranks.correlation(_dot("p", "q", n), _dot("p", "p", n), _dot("q", "q", n)).alias("spearman"))
     return wide.select("trace", *columns).collect()
 
