@@ -77,10 +77,10 @@ class Shards:
         """The rows as a stream."""
         return pa.RecordBatchReader.from_batches(self.schema, self.batches())
 
-    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows, or these columns of them, in memory."""
+    def table(self, columns: Sequence[str] | None = None, where: Mapping[str, int] | None = None) -> pa.Table:
+        """The rows, or these columns of them, in memory; where: see `batches`."""
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
-        return pa.Table.from_batches(self.batches(columns), schema)
+        return pa.Table.from_batches(self.batches(columns, where), schema)
 
 
 Rows: TypeAlias = "pa.Table | Shards"
@@ -304,11 +304,11 @@ def batches_of(rows: Rows, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     yield from rows.batches(columns) if isinstance(rows, Shards) else rows.select(list(columns)).to_batches(ROWS)
 
 
-def holding(rows: Rows, where: Mapping[str, int]) -> pa.Table:
-    """The rows with these whole numbers in their columns, in memory."""
+def holding(rows: Rows, where: Mapping[str, int], columns: Sequence[str]) -> pa.Table:
+    """Columns of the rows with these whole numbers in some of them, in memory."""
     if isinstance(rows, Shards):
-        return pa.Table.from_batches(rows.batches(where=where), rows.schema)
-    return matching(rows, where)
+        return rows.table(columns, where)
+    return matching(rows.select(list(columns)), where)
 
 
 def in_memory(tables: Mapping[str, Rows]) -> dict[str, pa.Table]:

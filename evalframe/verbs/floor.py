@@ -250,7 +250,7 @@ def evaluate(
 def _draw(shown: list[str], name: str, run: Run, n: int, answers: Answers) -> None:
     """Append the timelines of the first `n` candidates of each kind."""
     if n > 0:
-        tracks = Tracks(lambda table, where: holding(run.tables[table], where))
+        tracks = Tracks(lambda table, where, columns: holding(run.tables[table], where, columns))
         found = first_candidates(answers.reader("floor_events", order=ORDER), n)
         shown += [timeline(name, one, tracks) for one in found]
 

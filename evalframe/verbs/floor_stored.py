@@ -25,8 +25,11 @@ class StoredEvents:
     def __init__(self, store: Store, run: str, fingerprint: str) -> None:
         self._store, self._run, self._fingerprint = store, run, fingerprint
         self.tracks = Tracks(
-            lambda table, where: pa.concat_tables(
-                [contract(table).empty(), *store.parts(table, runs=[run], holding=where)]
+            lambda table, where, columns: pa.concat_tables(
+                [
+                    contract(table).empty().select(list(columns)),
+                    *store.parts(table, runs=[run], columns=columns, holding=where),
+                ]
             )
         )
 

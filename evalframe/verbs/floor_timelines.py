@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from evalframe.contracts.shards import matching
 from evalframe.errors import printable
 
 BEFORE = 3
@@ -61,12 +62,14 @@ def evaluated(rows: pa.Table) -> pa.Table:
 class Tracks:
     """What was said and what was foreseen in one run, looked up as it is asked for.
 
-    read: the rows of `floor_activity`, `floor_forecasts` or `floor_segments` with these whole numbers in their columns.
+    read: columns of `floor_activity`, `floor_forecasts` or `floor_segments`, of rows with these whole numbers in some of
+    them. What was read of a session is kept until another one is asked for.
     """
 
-    def __init__(self, read: Callable[[str, Mapping[str, int]], pa.Table]) -> None:
+    def __init__(self, read: Callable[[str, Mapping[str, int], Sequence[str]], pa.Table]) -> None:
         self._read = read
         self._activity = lru_cache(maxsize=1)(self._read_activity)
+        self._forecasts = lru_cache(maxsize=1)(self._read_forecasts)
 
     def speaks(self, event: Event, row: int) -> tuple[bool, bool]:
         """Whether the others and the wearer speak in a row of the event's session."""
@@ -75,8 +78,7 @@ class Tracks:
 
     def forecasts(self, event: Event) -> list[float | None]:
         """p(wearer) of the rows after the decision, as foreseen there; None where the forecast is not valid."""
-        found = self._read("floor_forecasts", {"session_index": event["session_index"], "row": event["decision_row"]})
-        found = found.filter(pc.equal(found["forecast_set"], "run"))
+        found = matching(self._forecasts(event["session_index"]), {"row": event["decision_row"]})
         return [
             p if valid else None
             for p, valid in zip(found["p_wearer"][0].as_py(), found["valid"][0].as_py(), strict=True)
@@ -85,12 +87,18 @@ class Tracks:
     def last_row(self, event: Event) -> int:
         """The last row of the event's segment."""
         place = {"session_index": event["session_index"], "first_row": event["segment_first_row"]}
-        found = self._read("floor_segments", place)
+        found = self._read("floor_segments", place, (*place, "n_rows"))
         return int(found["first_row"][0].as_py() + found["n_rows"][0].as_py() - 1)
 
     def _read_activity(self, session_index: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        rows = self._read("floor_activity", {"session_index": session_index}).sort_by("row")
+        columns = ("session_index", "row", "others", "wearer")
+        rows = self._read("floor_activity", {"session_index": session_index}, columns).sort_by("row")
         return rows["others"].to_numpy(), rows["wearer"].to_numpy()
+
+    def _read_forecasts(self, session_index: int) -> pa.Table:
+        columns = ("session_index", "row", "forecast_set", "p_wearer", "valid")
+        rows = self._read("floor_forecasts", {"session_index": session_index}, columns)
+        return rows.filter(pc.equal(rows["forecast_set"], "run"))
 
 
 def timeline(run: str, horizons: list[Event], tracks: Tracks) -> str:

@@ -174,7 +174,7 @@ def test_a_timeline_draws_what_is_printed_of_the_event(store: Store, made: list[
         name: store.folder.read(name, runs=["floor-a"])
         for name in ("floor_activity", "floor_forecasts", "floor_segments")
     }
-    tracks = Tracks(lambda name, where: matching(tables[name], where))
+    tracks = Tracks(lambda name, where, columns: matching(tables[name].select(columns), where))
     printed = [timeline("floor-a", one, tracks).splitlines() for one in candidates([events])]
     for figure in figures:
         kind, session, boundary = re.findall(r"(\w+), (\w+), boundary row (\d+)", figure.caption)[0]
