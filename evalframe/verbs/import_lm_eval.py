@@ -15,6 +15,7 @@ from evalframe.verbs.import_published import check_published, seal_published
 from evalframe.verbs.kev import policy_of
 from evalframe.verbs.naming import named
 from evalframe.verbs.score import Run, score
+from evalframe.verbs.spooling import spooled
 
 
 def import_lm_eval(told: Sequence[Found], options: lm_eval.Options, asked: Asked) -> list[dict[str, Any]]:
@@ -63,14 +64,15 @@ def _score_samples(
     tags = {name: value for one in results for name, value in one.published.tags.items()} | dict(asked.tags)
     where = ", ".join(str(one.path) for one in samples)
     if has_options:
-        run = rows_run((row for one in samples for row in one.rows), name, where)
         protocol = policy_of(asked.policy)
-        scored = score(
-            Run(name, protocol.system, run.dataset_id, run.tables, inputs, tags),
-            protocol,
-            asked.settings,
-            store=asked.store,
-        )
+        with spooled() as spool:
+            run = rows_run((row for one in samples for row in one.rows), name, where, spool)
+            scored = score(
+                Run(name, protocol.system, run.dataset_id, run.tables, inputs, tags),
+                protocol,
+                asked.settings,
+                store=asked.store,
+            )
     else:
         marks = [mark for one in samples for mark in one.marks]
         scored = score_marks(marks, name, where, inputs, tags, asked)
