@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from evalframe.engines.choosing import chosen
 from evalframe.engines.duckdb import DuckDB
 from evalframe.engines.grouped import Grouped, Work, answer
-from evalframe.engines.limits import memory_share
+from evalframe.engines.limits import limit_bytes, memory_share
 from evalframe.engines.splitting import Group
 from evalframe.relations.plan import literal, quoted
 from evalframe.underway import counted
@@ -20,15 +20,16 @@ from evalframe.underway import counted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PART_ROWS = 1 << 16
-"""Rows of a part, of all divided tables together, unless one value of the column has more."""
+ROW_BYTES = 3 << 10
+"""Memory that a row of a divided table may take while its part is answered: ten groups of its own, and room."""
 
 
 class Parted(Grouped):
     """The engine of record over parts of rows. See engines/base.py."""
 
     def _wanted(self, rows: int) -> int:
-        return max(1, -(-rows // PART_ROWS))
+        """As many as half of the memory asks for; one value of the column is never divided."""
+        return max(1, -(-rows * ROW_BYTES // limit_bytes(memory_share(chosen().memory_limit, 2))))
 
     def _answers(self, work: Work, groups: Sequence[Group]) -> Iterator[Mapping[str, pa.Table]]:
         held = [name for name in work.plan.sources if name not in work.files]

@@ -62,8 +62,8 @@ def evaluated(rows: pa.Table) -> pa.Table:
 class Tracks:
     """What was said and what was foreseen in one run, looked up as it is asked for.
 
-    read: columns of `floor_activity`, `floor_forecasts` or `floor_segments`, of rows with these whole numbers in some of
-    them. What was read of a session is kept until another one is asked for.
+    read: columns of `floor_activity`, `floor_forecasts` or `floor_segments`, of rows with these whole numbers in them.
+    What was read of a session is kept until another one is asked for.
     """
 
     def __init__(self, read: Callable[[str, Mapping[str, int], Sequence[str]], pa.Table]) -> None:

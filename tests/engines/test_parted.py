@@ -12,7 +12,7 @@ from tests.engines.systems import system
 
 
 def test_parts_give_what_all_rows_give_and_memory_is_whole_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parted, "PART_ROWS", 100)
+    monkeypatch.setattr(parted, "ROW_BYTES", 4 << 20)
     one = system("easycom-floor-pre-boundary/1")
     with DuckDB(threads=1) as record, using(Choice(memory_limit="1GiB", threads=1)), Parted() as engine:
         found = one.asked(engine, one.plan())

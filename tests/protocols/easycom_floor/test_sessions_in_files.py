@@ -14,6 +14,7 @@ import pytest
 from evalframe.contracts import contract
 from evalframe.contracts.shards import Shards
 from evalframe.engines import parted, spilling
+from evalframe.engines.choosing import Choice, using
 from evalframe.engines.grouped import Work
 from evalframe.engines.splitting import Group
 from evalframe.errors import ForecastRefused
@@ -63,13 +64,13 @@ def evaluated(world: Path, out: Path, **options: Any) -> Evaluated:
 
 
 def in_files(patch: pytest.MonkeyPatch, folder: Path) -> tuple[list[type], list[int]]:
-    """No room in memory, parts of a few rows, temporary files in `folder`.
+    """No room in memory, parts of a few rows (under a limit of 1 GiB), temporary files in `folder`.
 
     Yields the kinds of tables that were scored, and the numbers of parts that were answered.
     """
     folder.mkdir()
     patch.setattr(spooling, "ROOM", 0)
-    patch.setattr(parted, "PART_ROWS", 100)
+    patch.setattr(parted, "ROW_BYTES", 4 << 20)
     patch.setattr(tempfile, "tempdir", str(folder))
     patch.setattr(spilling, "_swept", {folder})
     kinds: list[type] = []
@@ -110,7 +111,8 @@ def test_files_and_tables_are_those_of_an_evaluation_in_memory(
     within = evaluated(world, tmp_path / "memory", **calibration)
     with monkeypatch.context() as patch:
         kinds, parts = in_files(patch, tmp_path / "temporary")
-        beyond = evaluated(world, tmp_path / "files", **calibration)
+        with using(Choice(memory_limit="1GiB")):
+            beyond = evaluated(world, tmp_path / "files", **calibration)
         assert kinds.count(Shards) == 2 * len(RUNS)
         assert len(parts) >= len(RUNS)
         assert min(parts) > 1
