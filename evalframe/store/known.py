@@ -1,4 +1,4 @@
-"""What sound seals say, kept in columns while a store is verified: as objects they would weigh ten times as much."""
+"""What sound seals say, kept in columns while a store is verified: as objects they weigh half as much again."""
 
 from __future__ import annotations
 

@@ -263,6 +263,11 @@ class Store:
 
         return listing.newest_fingerprint(self._snapshot(runs, [layout.RESULTS]), protocol)
 
+    def holders(self, table: str, runs: Collection[str] | None = None) -> frozenset[str]:
+        """Ids of the runs that were sealed with a table."""
+        index = self._snapshot(runs, [layout.RUNS]).index(layout.RUNS, table)
+        return frozenset(index.column("run_id").to_pylist())
+
     def files(
         self, table: str, runs: Collection[str] | None = None, fingerprints: Collection[str] | None = None
     ) -> list[Path]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 import pyarrow as pa
 
-from evalframe.contracts import contracts
+from evalframe.contracts import contract, contracts
 from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import UnknownName
 from evalframe.protocols import default_protocols
 from evalframe.protocols.wisp_har import FROZEN_TOLERANCE
-from evalframe.relations import Catalogue, catalogue, plan
+from evalframe.relations import Catalogue, Plan, catalogue, plan
+from evalframe.relations.plan import quoted
 from evalframe.store import Store
+from evalframe.verbs.sealed_rows import SealedRows
 
 _ERRATA = "known_bad"
+STAMPS = ("protocol", "protocol_fingerprint")
+"""Columns that rows of a relation get when they are sealed."""
 
 
 def ask(store: Store, query: str, relations: Catalogue | None = None, runs: Collection[str] | None = None) -> pa.Table:
@@ -22,8 +27,9 @@ def ask(store: Store, query: str, relations: Catalogue | None = None, runs: Coll
 
     runs: look at these as if the store held no other; their files alone are opened.
     A name that is both a contract table and a relation (class_confusion_by_cluster) is the stored table, with the
-    protocol fingerprint of each row; any other relation is computed from the stored predictions. Views leave out runs
-    that errata name; relation known_bad_records tells which.
+    protocol fingerprint of each row; any other relation is computed from the stored predictions, or from relations
+    below it that were sealed under the same definition. Views leave out runs that errata name; relation
+    known_bad_records tells which.
     """
     relations = relations or catalogue()
     with DuckDB() as engine:
@@ -32,15 +38,38 @@ def ask(store: Store, query: str, relations: Catalogue | None = None, runs: Coll
             raise _unknown(unknown[0], relations)
         live = [name for name in sorted(named) if name not in contracts()]
         parameters = default_parameters() if live else {}
-        errata = {_ERRATA for name in live if _leaves_out(relations, name)}
-        tables = sorted({*(n for n in named if n in contracts()), *relations.tables(*live), *errata})
-        for name, files in store.views(runs=runs, tables=tables).items():
-            engine.bind(name, files)
+        sealed = SealedRows(store, relations, runs)
+        found = {name: rows for name, rows in sealed.usable(live, parameters).items() if name not in named}
+        plans = {name: plan(relations, [name], "ctes", parameters, frozenset(found)) for name in live}
+        given = {name: found[name] for name in found if any(name in each.sources for each in plans.values())}
+        files = {name: store.files(name, runs, rows.fingerprints) for name, rows in given.items()}
+        views = store.views(runs=runs, tables=_tables(relations, named, plans))
+        if not sealed.stand(given):
+            plans = {name: plan(relations, [name], "ctes", parameters) for name in live}
+            files, views = {}, store.views(runs=runs, tables=_tables(relations, named, plans))
+        for name, paths in views.items():
+            engine.bind(name, paths)
+        for name, paths in files.items():
+            _bind_sealed(engine, name, paths)
         for name in live:
-            rows = plan(relations, [name], style="ctes", parameters=parameters).query(name)
+            rows = plans[name].query(name)
             engine.view(name, _without_known_bad(rows) if _leaves_out(relations, name) else rows)
         engine.lock()
         return engine.query(query)
+
+
+def _tables(relations: Catalogue, named: Collection[str], plans: Mapping[str, Plan]) -> list[str]:
+    """The contract tables that must be bound."""
+    errata = {_ERRATA for name in plans if _leaves_out(relations, name)}
+    return sorted({name for name in named if name in contracts()}.union(errata, *(p.tables for p in plans.values())))
+
+
+def _bind_sealed(engine: DuckDB, name: str, paths: Sequence[Path]) -> None:
+    """Make sealed rows of a relation readable under its name, in the columns that it yields."""
+    held = f"sealed {name}"
+    engine.bind(held, paths, contract(name))
+    columns = ", ".join(quoted(column) for column in contract(name).names if column not in STAMPS)
+    engine.view(name, f"SELECT {columns} FROM {quoted(held)}")
 
 
 def _leaves_out(relations: Catalogue, name: str) -> bool:
