@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,16 @@ def real_data() -> Callable[[str], Path]:
         return path
 
     return folder
+
+
+@pytest.fixture
+def leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Temporary files go into a folder of the test, which holds no spill folder at its end."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    yield
+    assert not list(place.glob("evalframe-spill-*"))
 
 
 # Seconds each leg of the suite may take on two cores. Printed, never asserted: a slow machine must not fail a test.

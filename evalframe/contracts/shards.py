@@ -136,8 +136,11 @@ class Spool:
             return np.empty(size, np.uint8)
         path = self._path(".bytes")
         with _told(path), path.open("wb") as file:
-            # Taken at once: where a mapped file finds no room later, the system kills the process.
-            os.posix_fallocate(file.fileno(), 0, size)
+            if hasattr(os, "posix_fallocate"):
+                # Taken at once: where a mapped file finds no room later, the system kills the process.
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
         return np.memmap(path, np.uint8, "r+", shape=(size,))
 
     @property

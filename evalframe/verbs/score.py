@@ -100,9 +100,9 @@ def score(
     """Score `run` under `protocol`; with `store`, seal its predictions and then its results.
 
     settings: protocol parameters that differ from the default. relations: with a folder of the user's, its metrics that
-    the run's tables can feed are scored too. also: relations whose rows the caller wants besides the
-    stored ones. look: called before anything is written, to ask for parts of what is too long to be given as a table.
-    taint: why the numbers must not be taken for a result (kept in every row).
+    the run's tables can feed are scored too. also: relations whose rows the caller is given as tables. look: called
+    before anything is written, to ask for parts of what is too long to be given as a table. taint: why the numbers must
+    not be taken for a result (kept in every row).
     Raises ContractError before anything is computed or written when a table breaks its contract.
     """
     relations = relations or catalogue()

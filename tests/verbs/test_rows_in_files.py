@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ import pytest
 from evalframe.contracts import contract
 from evalframe.contracts.shards import Shards, Spool, blocks
 from evalframe.engines.duckdb import DuckDB
-from evalframe.engines.spilling import PREFIX
 from evalframe.errors import ContractError, DuplicateItem, EngineError, EvalframeError
 from evalframe.identity import data_digest
 from evalframe.sources.signals import read_windows
@@ -27,18 +25,10 @@ from evalframe.verbs.checking import bind_checked
 from evalframe.verbs.rescore import rescore, stored_run
 from evalframe.verbs.spooling import spooled
 
+pytestmark = pytest.mark.usefixtures("leaves_no_folder")
+
 ROWS = 1 << 17  # two parts of a file
 CLASSES = ("sit", "walk", "run")
-
-
-@pytest.fixture(autouse=True)
-def leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Temporary files go into a folder of the test, which must be empty at its end."""
-    place = tmp_path / "temporary"
-    place.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    yield
-    assert not list(place.glob(f"{PREFIX}*"))
 
 
 @pytest.fixture

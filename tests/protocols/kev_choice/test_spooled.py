@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalframe.contracts.shards import Shards
-from evalframe.engines.spilling import PREFIX
 from evalframe.errors import EvalframeError
 from evalframe.sources import choice_tables
 from evalframe.sources.choice import read_rows
@@ -19,6 +17,8 @@ from evalframe.store import Store
 from evalframe.verbs import spooling
 from evalframe.verbs.kev import score
 from tests.properties.choice_worlds import world
+
+pytestmark = pytest.mark.usefixtures("leaves_no_folder")
 
 TABLES = ("choice_questions", "choice_probabilities", "choice_cells", "choice_confidences", "choice_bins")
 GOOD: dict[str, Any] = {"id": "a", "type": "choice", "keys": ["x", "y"], "label": 0, "p": [0.25, 0.75]}
@@ -38,15 +38,6 @@ def worlds(first: int) -> list[dict[str, Any]]:
 def written(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
-
-
-@pytest.fixture(autouse=True)
-def leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    place = tmp_path / "temporary"
-    place.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    yield
-    assert not list(place.glob(f"{PREFIX}*"))
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -11,13 +10,14 @@ import pytest
 
 from evalframe.contracts import shards
 from evalframe.contracts.shards import Shards
-from evalframe.engines.spilling import PREFIX
 from evalframe.errors import EvalframeError
 from evalframe.robometer import score
 from evalframe.sources import progress, progress_streams
 from evalframe.store import Store
 from evalframe.verbs import spooling
 from tests.protocols.robometer_frozen.worlds import target_rows, trace_rows, trajectories
+
+pytestmark = pytest.mark.usefixtures("leaves_no_folder")
 
 # Traces of more than eight points, failures, gaps, and trajectories that were asked about nothing.
 WORLD = trajectories(5, tasks=4, per_outcome=5, max_frames=12, max_points=11, failing=0.1, missing=0.2)
@@ -28,15 +28,6 @@ BY = {"progress_targets": ["trajectory_index", "frame_index"],
       "progress_features": ["run_id", "trajectory_index", "query_task"],
       "progress_calls": ["run_id", "trajectory_index"], "failure_calls": ["run_id", "trajectory_index"],
       "filter_ranks": ["run_id", "query_task", "trajectory_index", "score"]}  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    place = tmp_path / "temporary"
-    place.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    yield
-    assert not list(place.glob(f"{PREFIX}*"))
 
 
 @pytest.fixture
