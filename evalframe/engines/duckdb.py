@@ -49,6 +49,8 @@ class DuckDB:
         self._spill = SpillFolder(spill_folder)
         self._bound: set[str] = set()
         self._files: set[str] = set()
+        self._made: dict[str, str] = {}
+        self._unread: dict[str, Relation] = {}
         self._locked = False
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": memory_limit or f"{default_memory_limit()}B",
@@ -152,13 +154,26 @@ class DuckDB:
         """The plan's outputs to be asked for one by one; see engines/base.py."""
         tables = kept(plan)
         of_one_cluster = pooled(plan)
+        read = {name for relation in plan.relations for name in relation.inputs}
         with self._scope(plan):
             for relation in plan.relations:
                 body = with_values(relation.body, plan.parameters)
                 if relation.name in of_one_cluster:
                     body = as_one_cluster(body, self._clustered(relation.inputs))
-                self._create(replace(relation, body=body), as_table=relation.name in tables)
+                relation = replace(relation, body=body)
+                if relation.name in read or relation.name in tables:
+                    self._create(relation, as_table=relation.name in tables)
+                else:
+                    # Nobody but the caller asks for it: a view would be bound once more than its answer.
+                    self._unread[relation.name] = relation
             yield self.answers(plan)
+
+    def source(self, name: str) -> str:
+        """What a FROM reads for a relation of the plan that is answered."""
+        if name in self._unread:
+            body = self._unread[name].body.rstrip(";\n ")  # a statement may end with what a subquery may not
+            return f"(\n{body}\n) AS {quoted(name)}"
+        return quoted(name)
 
     def answers(self, plan: Plan) -> Answers:
         """The outputs of a plan whose relations stand."""
@@ -188,13 +203,18 @@ class DuckDB:
     def _scope(self, plan: Plan) -> Iterator[None]:
         """Parameters and relations of one plan, in front of what is bound; gone afterwards, also after an error."""
         self._require_bound(plan)
-        self._execute(f"CREATE TEMP VIEW {PARAMETERS} AS {parameters_sql(plan.parameters)}", "parameters")
         try:
+            self._stand(PARAMETERS, "VIEW", parameters_sql(plan.parameters), "parameters")
             yield
         finally:
-            made = [PARAMETERS, *(relation.name for relation in plan.relations)]
-            for name, kind in self._temporary(made):
-                self._execute(f"DROP {kind} temp.{quoted(name)}", f"{name} cannot be dropped")
+            drops = [f"DROP {kind} temp.{quoted(name)}" for name, kind in self._made.items()]
+            self._made, self._unread = {}, {}
+            self._execute("; ".join(drops), "what a plan made cannot be dropped")
+
+    def _stand(self, name: str, kind: str, query: str, what: str, where: str = "") -> None:
+        """Make a temporary view or table that the plan's scope drops."""
+        self._execute(f"CREATE TEMP {kind} {quoted(name)} AS\n{query}", what, where)
+        self._made[name] = kind
 
     def _temporary(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """(name, VIEW or TABLE) of those that exist."""
@@ -203,13 +223,13 @@ class DuckDB:
             f"WHERE table_catalog = 'temp' AND list_contains({_texts(names)}, table_name)"
         )
 
-    def _clustered(self, names: Sequence[str]) -> list[str]:
-        """Those of the named inputs that have a cluster_id."""
+    def _clustered(self, names: Sequence[str]) -> dict[str, str]:
+        """Those of the named inputs that have a cluster_id, and where: a plan's own stand before what is bound."""
         rows = self._values(
-            "SELECT table_name FROM duckdb_columns() WHERE database_name = 'temp' "
-            f"AND column_name = {literal(CLUSTER)} AND list_contains({_texts(names)}, table_name)"
+            "SELECT table_name, max(database_name = 'temp') FROM duckdb_columns() "
+            f"WHERE column_name = {literal(CLUSTER)} AND list_contains({_texts(names)}, table_name) GROUP BY table_name"
         )
-        return [name for (name,) in rows]
+        return {name: f"{'temp' if own else 'main'}.{quoted(name)}" for name, own in rows}
 
     def _require_bound(self, plan: Plan) -> None:
         if missing := [name for name in plan.sources if name not in self._bound]:
@@ -221,19 +241,25 @@ class DuckDB:
             )
 
     def _create(self, relation: Relation, *, as_table: bool) -> None:
-        kind = "TABLE" if as_table else "VIEW"
-        sql = f"CREATE TEMP {kind} {quoted(relation.name)} AS\n{relation.body}"
-        self._execute(sql, f"relation {relation.name} cannot be evaluated", str(relation.path))
+        what = f"relation {relation.name} cannot be evaluated"
+        self._stand(relation.name, "TABLE" if as_table else "VIEW", relation.body, what, str(relation.path))
 
     def _rows(self, name: str, plan: Plan) -> pa.Table:
-        return self._fetch(_selected(name, plan), f"relation {name}")
+        where = str(self._unread[name].path) if name in self._unread else ""
+        return self._fetch(self._selected(name, plan), f"relation {name}", where=where)
+
+    def _selected(self, name: str, plan: Plan) -> str:
+        """A SELECT of an output: facts in no order, everything else by grain."""
+        relation = next((relation for relation in plan.relations if relation.name == name), None)
+        by = relation.grain if relation is not None and relation.layer != "fact" else ()
+        return f"SELECT * FROM {self.source(name)}{in_order(by)}"
 
     def _execute(self, sql: str, what: str, where: str = "") -> None:
         with engine_errors(what, where=where):
             self._connection.execute(sql).fetchall()  # a result left unread blocks the connection
 
-    def _fetch(self, sql: str, what: str, hint: str = STEPS) -> pa.Table:
-        with engine_errors(f"{what} cannot be evaluated", hint=hint):
+    def _fetch(self, sql: str, what: str, hint: str = STEPS, where: str = "") -> pa.Table:
+        with engine_errors(f"{what} cannot be evaluated", hint=hint, where=where):
             return self._result(sql).to_arrow_table()
 
     def _result(self, sql: str) -> duckdb.DuckDBPyRelation:
@@ -321,15 +347,9 @@ class _Answers:
         return self._engine._rows(name, self._plan)
 
     def reader(self, name: str, order: Sequence[str] = ()) -> pa.RecordBatchReader:
-        sql = f"SELECT * FROM {quoted(name)}{in_order(order, nulls='LAST')}" if order else _selected(name, self._plan)
+        by = in_order(order, nulls="LAST")
+        sql = f"SELECT * FROM {self._engine.source(name)}{by}" if order else self._engine._selected(name, self._plan)
         return self._engine.stream(sql, f"relation {name}")
-
-
-def _selected(name: str, plan: Plan) -> str:
-    """A SELECT of an output: facts in no order, everything else by grain."""
-    relation = next((relation for relation in plan.relations if relation.name == name), None)
-    by = relation.grain if relation is not None and relation.layer != "fact" else ()
-    return f"SELECT * FROM {quoted(name)}{in_order(by)}"
 
 
 def in_order(columns: Sequence[str], nulls: str = "FIRST") -> str:

@@ -6,7 +6,7 @@ saved is a group per cluster, of which a data set may have as many as it has row
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from evalframe.relations.plan import Plan, quoted
 
@@ -32,9 +32,9 @@ def pooled(plan: Plan) -> frozenset[str]:
     return frozenset(relation.name for relation in plan.relations if relation.poolable) - shown
 
 
-def as_one_cluster(body: str, inputs: Iterable[str]) -> str:
-    """`body` with the named inputs read as if all their rows were of one cluster."""
+def as_one_cluster(body: str, inputs: Mapping[str, str]) -> str:
+    """`body` with the named inputs, each with where it stands, read as if all their rows were of one cluster."""
     shadows = [
-        f"{quoted(name)} AS (SELECT * REPLACE ('' AS {CLUSTER}) FROM temp.{quoted(name)})" for name in sorted(inputs)
+        f"{quoted(name)} AS (SELECT * REPLACE ('' AS {CLUSTER}) FROM {place})" for name, place in sorted(inputs.items())
     ]
     return f"WITH {', '.join(shadows)}\nSELECT * FROM (\n{body}\n) AS body" if shadows else body

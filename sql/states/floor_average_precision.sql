@@ -20,33 +20,39 @@ rankings AS (
         ) AS ranking
     FROM (SELECT DISTINCT run_id, stratum, kind, horizon_s FROM floor_score_groups) AS named
 ),
--- One integer to partition by instead of four columns of text and doubles: most of the time goes into the windows.
+-- Equal scores of all clusters are one term, which is rounded once, however the events are clustered. One integer to
+-- partition by instead of four columns of text and doubles: most of the time goes into the windows.
 ranked AS (
     SELECT
         r.ranking, g.score,
-        g.n_positive, g.n_negative, g.n_excluded, g.n_censored,
-        g.n_positive_full_horizon, g.n_negative_full_horizon, g.n_excluded_full_horizon
+        CAST(sum(g.n_positive) AS BIGINT) AS n_positive,
+        CAST(sum(g.n_negative) AS BIGINT) AS n_negative,
+        CAST(sum(g.n_excluded) AS BIGINT) AS n_excluded,
+        CAST(sum(g.n_censored) AS BIGINT) AS n_censored,
+        CAST(sum(g.n_positive_full_horizon) AS BIGINT) AS n_positive_full_horizon,
+        CAST(sum(g.n_negative_full_horizon) AS BIGINT) AS n_negative_full_horizon,
+        CAST(sum(g.n_excluded_full_horizon) AS BIGINT) AS n_excluded_full_horizon
     FROM floor_score_groups AS g
     JOIN rankings AS r
         ON r.run_id = g.run_id AND r.stratum = g.stratum AND r.kind = g.kind AND r.horizon_s = g.horizon_s
+    GROUP BY r.ranking, g.score
 ),
--- RANGE takes all events of equal score together, whichever cluster they are from. The null score comes last and holds
--- neither positives nor negatives.
+-- The null score comes last and holds neither positives nor negatives.
 accepted AS (
     SELECT
         ranking, n_positive, n_negative, n_excluded, n_censored,
         n_positive_full_horizon, n_negative_full_horizon, n_excluded_full_horizon,
         sum(n_positive) OVER (
-            PARTITION BY ranking ORDER BY score DESC NULLS LAST RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            PARTITION BY ranking ORDER BY score DESC NULLS LAST ROWS UNBOUNDED PRECEDING
         ) AS hits,
         sum(n_positive + n_negative) OVER (
-            PARTITION BY ranking ORDER BY score DESC NULLS LAST RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            PARTITION BY ranking ORDER BY score DESC NULLS LAST ROWS UNBOUNDED PRECEDING
         ) AS taken,
         sum(n_positive_full_horizon) OVER (
-            PARTITION BY ranking ORDER BY score DESC NULLS LAST RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            PARTITION BY ranking ORDER BY score DESC NULLS LAST ROWS UNBOUNDED PRECEDING
         ) AS hits_full_horizon,
         sum(n_positive_full_horizon + n_negative_full_horizon) OVER (
-            PARTITION BY ranking ORDER BY score DESC NULLS LAST RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            PARTITION BY ranking ORDER BY score DESC NULLS LAST ROWS UNBOUNDED PRECEDING
         ) AS taken_full_horizon
     FROM ranked
 ),

@@ -6,6 +6,7 @@ inputs: [floor_frames, floor_cells]
 grain: [run_id, stratum, cluster_id, horizon_s, score]
 merge: {n_positive: sum, n_negative: sum, n_excluded: sum}
 split: {floor_activity: session_index, floor_forecasts: session_index}
+poolable: true
 parameters: []
 definition: >-
   Evaluated rows that got the same forecast at one step, with the wearer speaking and silent. Rows without a valid

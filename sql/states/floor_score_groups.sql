@@ -13,12 +13,20 @@ merge:
   n_negative_full_horizon: sum
   n_excluded_full_horizon: sum
 split: {floor_activity: session_index, floor_forecasts: session_index}
+poolable: true
 parameters: []
 definition: >-
   Events of one kind that got the same score at one horizon, with and without the wearer's outcome: what ranking
   metrics are made of, ties included. Candidates without a score stand under a null score, and so do clusters without
   candidates.
 --- */
+WITH
+-- Read as one cluster, all clusters have the same cells.
+cells AS (
+    SELECT DISTINCT run_id, stratum, cluster_id, kind, horizon_steps, horizon_s
+    FROM floor_cells
+    WHERE population = 'observed'
+)
 SELECT
     c.run_id,
     c.stratum,
@@ -33,7 +41,7 @@ SELECT
     count(*) FILTER (WHERE e.state = 'scored' AND e.outcome AND NOT e.truncated) AS n_positive_full_horizon,
     count(*) FILTER (WHERE e.state = 'scored' AND NOT e.outcome AND NOT e.truncated) AS n_negative_full_horizon,
     count(*) FILTER (WHERE e.state <> 'scored' AND NOT e.truncated) AS n_excluded_full_horizon
-FROM floor_cells AS c
+FROM cells AS c
 LEFT JOIN floor_events AS e
     ON e.run_id = c.run_id
     AND e.cluster_id = c.cluster_id
@@ -41,5 +49,4 @@ LEFT JOIN floor_events AS e
     AND e.horizon_steps = c.horizon_steps
     AND e.role = 'evaluation'
     AND (c.stratum = 'all' OR e.stratum = c.stratum)
-WHERE c.population = 'observed'
 GROUP BY c.run_id, c.stratum, c.cluster_id, c.kind, c.horizon_s, e.score

@@ -9,7 +9,9 @@ import pytest
 
 from evalframe.engines.duckdb import DuckDB
 from evalframe.engines.pooling import pooled
+from evalframe.protocols import protocol
 from evalframe.relations import Catalogue, plan
+from tests.engines.systems import LABELS, system
 
 ROWS = {"run_id": ["r"] * 4, "cluster_id": ["a", "a", "b", "c"], "n": [1, 2, 3, 4]}
 
@@ -59,3 +61,21 @@ def test_only_poolable_relations_are_pooled_and_only_on_request(relations: Catal
     assert pooled(plan(relations, ["total"])) == frozenset()
     assert pooled(plan(relations, ["total"], pooled=True)) == {"rows_kept", "sums"}
     assert pooled(plan(relations, ["total", "rows_kept"], pooled=True)) == {"sums"}
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_values_are_the_same_whether_clusters_stay_apart_or_not(label: str) -> None:
+    one, metrics = system(label), protocol(label).metrics
+    with DuckDB(threads=1) as engine:
+        together = one.asked(engine, one.plan(metrics))
+        apart = one.asked(engine, one.plan(metrics, pooled=False))
+    assert together.keys() == apart.keys()
+    for name, table in apart.items():
+        assert together[name].equals(table), name
+
+
+def test_what_is_bound_is_pooled_as_what_the_plan_computes_is(relations: Catalogue) -> None:
+    wanted = plan(relations, ["total"], pooled=True, given=frozenset({"rows_kept"}))
+    with DuckDB(threads=1) as engine:
+        engine.bind("rows_kept", pa.table(ROWS))
+        assert engine.evaluate(wanted)["total"].to_pylist() == [{"run_id": "r", "value": 10.0, "n_items": 1}]
