@@ -58,6 +58,9 @@ POOLED = frozenset(
         "failure_f1",
         "progress_mse",
         "progress_mae",
+        "seconds",
+        "processor_seconds",
+        "seconds_of_floor",
     }
 )
 """Relations whose value over disjoint sets of items is the sum of numerators over the sum of denominators.

@@ -1,45 +1,35 @@
 """The whole table of what evalframe takes, beside other ways and what none can undercut.
 
     python -m tests.benchmarks [--size 1e5 ...] [--repeats 3] [--only NAME ...] [--output TABLE.md]
-                               [--store DIR] [--run-id ID] [--against ID]
+                               [--store DIR] [--run-id ID]
 
 --size: rows of the largest work; the others take a share of it. 5e7 are the sizes that the aims were set at, an hour's
 work. With several sizes a second table says how seconds and memory grow. --only: works, of classes, choices, frames,
-traces, bootstrap, ranking, tails, store, start.
+traces, bootstrap, ranking, tails, store, start. The table shows the least of REPEATS rounds; all ways of a work run in
+each round. Ratios to the floor are what to look at: both were measured in one run.
 
---store: seal the figures as a run of that store, tagged with version, commit and machine. They are recorded values:
-`metric_values` with origin `sidecar`, no fingerprint and no evaluation set, since a time is no answer to a protocol's
-question and cannot be resampled. `evalframe compare` therefore refuses them, and says why; two versions of evalframe
-are set beside each other by `--against ID`, which asks the store this:
+--store: score every round as a run of that store, under `timing/1`, tagged with version, commit and machine. Two
+versions of evalframe are then compared as any two runs:
 
-    evalframe sql "SELECT a.stratum, a.metric, a.value AS before, b.value AS after, b.value / a.value AS ratio
-                   FROM metric_values a JOIN metric_values b USING (stratum, metric)
-                   WHERE a.run_id = 'OLD' AND b.run_id = 'NEW'" --store DIR
+    evalframe compare --store DIR --baseline OLD --candidate NEW
+    evalframe compare --store DIR --baseline OLD --candidate NEW --stratum 'work=McNemar tails: tails (10000 rows)'
 
-Ratios to the floor are what to look at: both were measured in one run.
+The first is about all ways that are ours (`role=ours`). `role=other` and `role=floor` tell whether the machine was as
+free in both runs. Times of another machine, or of other works, sizes or rounds, are refused; `--on-intersection`
+compares the rounds that both runs have. Rounds are what is resampled, so three of them say little: with fewer than six
+no change can have a p-value below 0.05.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-
-import evalframe
-from evalframe.contracts import conform, contract
-from evalframe.identity import sha256_text
-from evalframe.relations.plan import literal
-from evalframe.store import Store
+from tests.benchmarks.sealing import commit, facts, seal
 from tests.benchmarks.works import WORKS, Line, lines
 
-CLAIMED = "evalframe-benchmark/1"
 HEADS = ("work", "rows", "way", "", "seconds", "processor", "memory", "x floor", "x ours", "aim")
 
 
@@ -80,93 +70,12 @@ def growth(first: Sequence[Line], last: Sequence[Line]) -> list[tuple[str, ...]]
 
 def page(measured: Sequence[Sequence[Line]]) -> str:
     """The table of every size, and of growth where there are several."""
-    facts = {**machine(), "evalframe": version(), "commit": commit()}
-    parts = ["; ".join(f"{name} {value}" for name, value in facts.items())]
+    parts = ["; ".join(f"{name} {value}" for name, value in facts().items())]
     parts += [markdown(HEADS, [cells(line) for line in found]) for found in measured]
     if len(measured) > 1:
         heads = ("work", "way", "x rows", "x seconds", "x memory")
         parts.append(markdown(heads, growth(measured[0], measured[-1])))
     return "\n\n".join(parts) + "\n"
-
-
-def machine() -> dict[str, str]:
-    return {"cores": str(os.cpu_count()), "python": platform.python_version(), "machine": platform.machine()}
-
-
-def version() -> str:
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    try:
-        return installed("evalframe")
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def commit() -> str:
-    """The commit of the source that ran, with `+` where it was changed since."""
-    source = Path(evalframe.__file__).parents[1]
-    try:
-        told = subprocess.run(
-            ["git", "-C", str(source), "describe", "--always", "--dirty=+"], capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return told.stdout.strip()
-
-
-def seal(path: Path, run_id: str, measured: Sequence[Sequence[Line]], shown: str) -> None:
-    """The figures as a run of a store: its tags say what ran where, its `metric_values` what it took."""
-    store = Store.open(path, create=True)
-    digest = sha256_text(shown)
-    rows = [row for found in measured for line in found for row in recorded(run_id, line, digest)]
-    values = contract("metric_values")
-    store.write_run(
-        run_id,
-        system="benchmark",
-        dataset_id=None,
-        tables={},
-        inputs={"table_sha256": digest},
-        tags={**machine(), "version": version(), "commit": commit()},
-    )
-    table = conform(values, pa.Table.from_pylist(rows, schema=values.arrow_schema()))
-    store.write_record("metric_values", run_id, table, inputs={"table_sha256": digest}, runs=[run_id])
-
-
-def recorded(run_id: str, line: Line, digest: str) -> list[dict[str, Any]]:
-    """The figures of one line, as rows of `metric_values`."""
-    figures = {
-        "seconds": (line.timing.seconds, "seconds"),
-        "processor_seconds": (line.timing.processor, "seconds"),
-        "memory": (line.timing.memory, "megabytes"),
-        "seconds_of_floor": (line.of_floor, "ratio"),
-    }
-    same = {
-        "run_id": run_id,
-        "stratum": f"{line.work}: {line.way} ({line.rows:.0e} rows)",
-        "status": "ok",
-        "tainted": False,
-        "n_items": line.rows,
-        "better": "lower",
-        "origin": "sidecar",
-        "claimed_protocol": CLAIMED,
-        "source_digest": digest,
-    }
-    return [
-        {**same, "metric": metric, "value": value, "unit": unit}
-        for metric, (value, unit) in figures.items()
-        if value is not None
-    ]
-
-
-def beside(path: Path, old: str, new: str) -> pa.Table:
-    """The figures that two runs both have, and the later over the earlier."""
-    query = f"""
-        SELECT a.stratum, a.metric, a.value AS before, b.value AS after, b.value / a.value AS ratio
-        FROM metric_values a JOIN metric_values b USING (stratum, metric)
-        WHERE a.run_id = {literal(old)} AND b.run_id = {literal(new)} ORDER BY ALL
-    """
-    return evalframe.open(path).sql(query).table
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -177,7 +86,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--output", type=Path)
     parser.add_argument("--store", type=Path)
     parser.add_argument("--run-id", default=datetime.now(UTC).strftime(f"%Y%m%dT%H%M%SZ-{commit()}"))
-    parser.add_argument("--against")
     given = parser.parse_args(arguments)
     measured = []
     for size in given.size:
@@ -188,15 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         given.output.write_text(shown, encoding="utf-8")
     if given.store is not None:
-        seal(given.store, given.run_id, measured, shown)
-        if given.against is not None:
-            print(evalframe.open(given.store))
-            rows = beside(given.store, given.against, given.run_id).to_pylist()
-            told = [
-                (row["stratum"], row["metric"], *(f"{row[n]:.4g}" for n in ("before", "after", "ratio")))
-                for row in rows
-            ]
-            print(markdown(("way", "figure", "before", "after", "after / before"), told))
+        seal(given.store, given.run_id, measured)
 
 
 def full_benchmarks() -> None:

@@ -98,7 +98,7 @@ def build(folder: Path, size: Size) -> Timing:
         score(Run(run_id, "wisp", "benchmark", tables, {"seed": run}), WISP, store=store)
         spent += time.perf_counter() - start
         busy += time.process_time() - tick
-    return Timing(spent, busy)
+    return Timing(((spent, busy),))
 
 
 def evaluated(folder: Path, way: str, threads: int | None) -> dict[str, pa.Table]:

@@ -17,19 +17,28 @@ ROOT = str(Path(__file__).resolve().parents[2])
 
 @dataclass(frozen=True)
 class Timing:
-    """The least of several runs: seconds that went by, seconds of processor. memory: peak in MB, where it was asked."""
+    """Of every round, seconds that went by and seconds of processor. memory: peak in MB, where it was asked."""
 
-    seconds: float
-    processor: float
+    rounds: tuple[tuple[float, float], ...]
     memory: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The least that went by."""
+        return min(seconds for seconds, _ in self.rounds)
+
+    @property
+    def processor(self) -> float:
+        """The least of the processor."""
+        return min(processor for _, processor in self.rounds)
 
     def times(self, factor: float) -> Timing:
         """Of so many times the work, for a way of which only a part is run."""
-        return Timing(self.seconds * factor, self.processor * factor, self.memory)
+        return Timing(tuple((seconds * factor, processor * factor) for seconds, processor in self.rounds), self.memory)
 
 
 def best(repeats: int, ways: Mapping[str, Callable[[], Any]]) -> tuple[dict[str, Timing], dict[str, Any]]:
-    """The least times and the last answer of each way; every way once before any of them again."""
+    """The times and the last answer of each way; every way once before any of them again."""
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     answers: dict[str, Any] = {}
     for _ in range(repeats):
@@ -37,7 +46,7 @@ def best(repeats: int, ways: Mapping[str, Callable[[], Any]]) -> tuple[dict[str,
             clock, busy = time.perf_counter(), time.process_time()
             answers[name] = act()
             taken[name].append((time.perf_counter() - clock, time.process_time() - busy))
-    return {name: Timing(*map(min, zip(*each, strict=True))) for name, each in taken.items()}, answers
+    return {name: Timing(tuple(each)) for name, each in taken.items()}, answers
 
 
 def peak_memory(act: Callable[..., object], *arguments: object) -> float:

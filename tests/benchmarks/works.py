@@ -33,13 +33,14 @@ class Work:
 
 @dataclass(frozen=True)
 class Line:
-    """One way of one work at one size. aim: in words; met is None where there is none."""
+    """One way of one work at one size. floor: what the floor took. aim: in words; met is None where there is none."""
 
     work: str
     way: str
     role: str
     rows: int
     timing: Timing
+    floor: Timing | None
     of_floor: float | None
     of_ours: float
     aim: str
@@ -52,7 +53,8 @@ def lines(work: Work, size: int, repeats: int) -> list[Line]:
     first = timings[work.ours[0]].seconds
     found = []
     for way, timing in timings.items():
-        of_floor = timing.seconds / timings[work.floor].seconds if work.floor else None
+        floor = timings[work.floor] if work.floor else None
+        of_floor = timing.seconds / floor.seconds if floor else None
         of_ours = timing.seconds / first
         aim, met = "", None
         if way in work.at_most and of_floor is not None:
@@ -60,7 +62,7 @@ def lines(work: Work, size: int, repeats: int) -> list[Line]:
         elif way in work.at_least:
             aim, met = f">= {work.at_least[way]:g} x ours", of_ours >= work.at_least[way]
         role = "ours" if way in work.ours else "floor" if way == work.floor else "other"
-        found.append(Line(work.title, way, role, rows, timing, of_floor, of_ours, aim, met))
+        found.append(Line(work.title, way, role, rows, timing, floor, of_floor, of_ours, aim, met))
     return found
 
 
@@ -116,7 +118,7 @@ def _start(size: int, repeats: int) -> tuple[int, Mapping[str, Timing]]:
 
 
 def _timings(taken: Mapping[str, Taken]) -> dict[str, Timing]:
-    return {name: Timing(each.seconds, each.processor, each.memory / 2**20) for name, each in taken.items()}
+    return {name: Timing(each.rounds, each.memory / 2**20) for name, each in taken.items()}
 
 
 WORKS = {
