@@ -60,7 +60,7 @@ def answer(engine: DuckDB, work: Work, group: Group, tables: Mapping[str, pa.Tab
             engine.view(name, f"SELECT * FROM {quoted(f'all {name}')} WHERE {condition}")
     with engine.answering(work.plan):
         # In no order: what groups yield is put in order where it is merged, if at all.
-        return {name: engine.query(f"SELECT * FROM {quoted(name)}") for name in work.plan.outputs}
+        return {name: engine.query(f"SELECT * FROM {engine.source(name)}") for name in work.plan.outputs}
 
 
 class Grouped(DuckDB, ABC):

@@ -155,6 +155,12 @@ def test_names_with_dots_spaces_and_quotes(engine: DuckDB, tmp_path: Path) -> No
     assert out["coverage_at_error_0.01"].to_pydict() == {"run_id": ["x"]}
 
 
+def test_an_output_may_end_as_a_statement_does(engine: DuckDB, tmp_path: Path) -> None:
+    write(tmp_path, "a", "SELECT run_id FROM class_predictions WHERE class_index > 2;", inputs=["class_predictions"])
+    out = engine.evaluate(plan(Catalogue((tmp_path,)), ["a"]))
+    assert sorted(out["a"]["run_id"].to_pylist()) == ["r", "s"]
+
+
 def test_errors_are_four_lines_without_the_driver(engine: DuckDB, tmp_path: Path) -> None:
     path = write(tmp_path, "a", "SELECT run_idd AS run_id FROM class_predictions", inputs=["class_predictions"])
     with pytest.raises(EngineError) as caught:
