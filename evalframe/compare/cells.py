@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Cell(NamedTuple):
@@ -27,6 +27,8 @@ def cell_of(row: dict[str, object]) -> Cell:
 
 def rows_in(table: pa.Table, cell: Cell) -> pa.ChunkedArray | None:
     """A mask of the rows of `table` that lie in `cell`; None where all do because the table has no such column."""
+    import pyarrow.compute as pc
+
     mask = None
     for name in DIMENSIONS:
         if name in table.column_names:

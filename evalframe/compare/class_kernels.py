@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 
+from evalframe.compare.columns import integers, places
 from evalframe.compare.kernels import Latest, as_floats
 from evalframe.stats import confusion
 
@@ -25,8 +25,8 @@ class _Counts:
     def __init__(self, material: Material, stratum: str) -> None:
         state = material.states[_STATE]
         classes = len(material.dimensions["class_vocabulary"])
-        inside = np.asarray(pc.equal(state.key_column("stratum"), stratum))
-        place = (state.rows.unit * classes + np.asarray(state.key_column("class_index"), dtype=np.int64))[inside]
+        inside = places(state.key_column("stratum"), [stratum]) == 0
+        place = (state.rows.unit * classes + integers(state.key_column("class_index")))[inside]
         items = state.column("items")
         counted = items - state.column("failed") if material.parameters["failed"] == "excluded" else items
         tables = [

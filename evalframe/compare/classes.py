@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 
+from evalframe.compare.columns import integers, places
 from evalframe.stats.intervals import MAX_MISSING_SHARE, replicates_without
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ MISSING = "class_missing_in_replicates"
 
 def unsteady(state: SampledState, stratum: str, draws: Iterator[Weights], replicates: int) -> bool:
     """Whether a class that has items in `stratum` has none in more than 1 % of the bootstrap `draws`."""
-    inside = np.asarray(pc.equal(state.key_column("stratum"), stratum)) & (state.column("items") > 0)
-    _, index = np.unique(np.asarray(state.key_column("class_index"))[inside], return_inverse=True)
+    inside = (places(state.key_column("stratum"), [stratum]) == 0) & (state.column("items") > 0)
+    _, index = np.unique(integers(state.key_column("class_index"))[inside], return_inverse=True)
     held = np.zeros((state.rows.units, int(index.max(initial=-1)) + 1), dtype=np.bool_)
     held[state.rows.unit[inside], index] = True
     missing = sum(replicates_without(weights, held) for weights in draws)

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from evalframe.compare import columns
 from evalframe.compare.cells import Cell
+from evalframe.compare.columns import places
 from evalframe.compare.rows import blank, with_percentage_points
 from evalframe.stats.mcnemar import mcnemar
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from evalframe.compare.sides import Side
     from evalframe.compare.states import Reader
     from evalframe.protocols import Protocol
@@ -56,7 +58,7 @@ def rows(
     answers = reader.read([source], pair)[source]
     found = []
     for stratum in chosen:
-        inside = answers.filter(pc.equal(answers["stratum"], stratum))
+        inside = columns.rows(answers, places(answers["stratum"], [stratum]) == 0)
         paired = _paired(inside, pair[0].run_id, pair[1].run_id)
         for method in METHODS:
             row = {**blank(pair[0].run_id, pair[1].run_id, relation, Cell(stratum)), "metric": method}
@@ -96,20 +98,17 @@ def _paired(answers: pa.Table, baseline: str, candidate: str) -> Paired | None:
     """
     if answers["item_id"].null_count:
         return None
-    sides = []
-    for run in (baseline, candidate):
-        rows_of = answers.filter(pc.and_(pc.equal(answers["run_id"], run), pc.is_valid(answers["correct"])))
-        sides.append(rows_of.sort_by("item_id"))
-    first, second = sides
-    # Both sorted by item: the rows of shared items line up.
-    first = first.filter(pc.is_in(first["item_id"], value_set=second["item_id"].combine_chunks()))
-    second = second.filter(pc.is_in(second["item_id"], value_set=first["item_id"].combine_chunks()))
-    right = [np.asarray(side["correct"].to_numpy(), dtype=np.bool_) for side in (first, second)]
-    sizes = pc.value_counts(first["cluster_id"]).field("counts").to_numpy() if len(first) else np.zeros(1, np.int64)
+    right = places(answers["correct"], [False, True])
+    inside = [(places(answers["run_id"], [run]) == 0) & (right >= 0) for run in (baseline, candidate)]
+    first, second = (columns.rows(answers, rows_of) for rows_of in inside)
+    place = places(first["item_id"], second["item_id"])
+    shared = place >= 0
+    before, after = right[inside[0]][shared] == 1, right[inside[1]][place[shared]] == 1
+    sizes = np.bincount(columns.codes(first["cluster_id"])[0][shared], minlength=1)
     return Paired(
-        n=len(first),
-        both=int(np.count_nonzero(right[0] & right[1])),
-        only_baseline=int(np.count_nonzero(right[0] & ~right[1])),
-        only_candidate=int(np.count_nonzero(~right[0] & right[1])),
+        n=int(np.count_nonzero(shared)),
+        both=int(np.count_nonzero(before & after)),
+        only_baseline=int(np.count_nonzero(before & ~after)),
+        only_candidate=int(np.count_nonzero(~before & after)),
         largest_cluster=int(sizes.max()),
     )

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evalframe.compare.cells import Cell, rows_in
+from evalframe.compare.columns import codes, floats, integers, numbers, places, rows
 from evalframe.relations import Catalogue, plan
 from evalframe.stats.merging import Merger, StateRows
 
@@ -60,30 +61,35 @@ class Narrowing:
         """The rows of a state that are needed. A null key belongs to no single horizon or recall and stays."""
         for name, wanted in (("stratum", self.strata), ("horizon_s", self.horizon_s), ("recall", self.recall)):
             if wanted is not None and name in table.column_names:
-                column = table[name]
-                kept = pc.is_in(column, value_set=pa.array(sorted(wanted), column.type))
-                table = table.filter(pc.or_(kept, pc.is_null(column)))
+                table = rows(table, places(table[name], [*sorted(wanted), None]) >= 0)
         return table
 
 
 class SampledState:
     """The rows of one state of the runs of a sample, ready to be merged under any weights."""
 
-    def __init__(self, relation: Relation, table: pa.Table, runs: Sequence[str], clusters: pa.Array) -> None:
-        cluster = pc.index_in(table["cluster_id"], value_set=clusters.cast(table["cluster_id"].type))
-        run = pc.index_in(table["run_id"], value_set=pa.array(runs, table["run_id"].type))
-        inside = pc.and_(pc.is_valid(cluster), pc.is_valid(run))
-        table, cluster, run = table.filter(inside), cluster.filter(inside), run.filter(inside)
+    def __init__(self, relation: Relation, table: pa.Table, runs: Sequence[str], clusters: Sequence[str]) -> None:
+        cluster, run = places(table["cluster_id"], clusters), places(table["run_id"], runs)
+        inside = (cluster >= 0) & (run >= 0)
+        table = rows(table, inside)
         self.name = relation.name
         self.key_names = tuple(name for name in relation.grain if name not in ("run_id", "cluster_id"))
-        self.run = integers(run)
+        self.run = run[inside]
         """Per row the position of its run in the sample."""
         first, key = _distinct([table[name] for name in self.key_names], len(table))
-        self._keys = pa.table({name: _compact(table[name].take(numbers(first))) for name in self.key_names})
         self.keys = len(first)
-        self.rows = StateRows(self.run * len(clusters) + integers(cluster), key, len(runs) * len(clusters), self.keys)
+        self.rows = StateRows(self.run * len(clusters) + cluster[inside], key, len(runs) * len(clusters), self.keys)
         self._columns = {name: _Column(how, table[name], self.rows) for name, how in (relation.merge or {}).items()}
-        self._merger = Merger(self.rows)
+        self._held, self._first = table.select(list(self.key_names)), first
+
+    @cached_property
+    def _keys(self) -> pa.Table:
+        first = numbers(self._first)
+        return pa.table({name: _compact(self._held[name].take(first)) for name in self.key_names})
+
+    @cached_property
+    def _merger(self) -> Merger:
+        return Merger(self.rows)
 
     def merged(self, weights: Weights, offset: int = 0) -> pa.Table:
         """One row per weighting and key that any weighted unit has, as the state's own columns.
@@ -104,9 +110,7 @@ class SampledState:
 
     def key_column(self, name: str) -> pa.ChunkedArray:
         """A key column, one value per row, for kernels."""
-        column = self._keys[name]
-        plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        return plain.take(numbers(self.rows.key))
+        return self._held[name]
 
     def _table(self, run: NDArray[np.int64], key: NDArray[np.int64], values: Mapping[str, Values]) -> pa.Table:
         taken = self._keys.take(numbers(key))
@@ -127,16 +131,23 @@ class _Column:
         self.values = floats(column)
         self._how = how
         self._integer = pa.types.is_integer(column.type)
-        known = ~np.isnan(self.values)
-        self._partial = not known.all()
-        self._known = self.values[known]
-        self._merger = Merger(StateRows(rows.unit[known], rows.key[known], rows.units, rows.keys))
+        self._rows = rows
+
+    @cached_property
+    def _known(self) -> NDArray[np.bool_]:
+        return ~np.isnan(self.values)
+
+    @cached_property
+    def _merger(self) -> Merger:
+        rows, known = self._rows, self._known
+        return Merger(StateRows(rows.unit[known], rows.key[known], rows.units, rows.keys))
 
     def merged(self, weights: Weights) -> Values:
+        known = self.values[self._known]
         if self._how != "sum":
-            return self._merger.merge(self._known, "min" if self._how == "min" else "max", weights)
-        sums = self._merger.merge(self._known, "sum", weights)
-        return np.where(self._merger.present(weights), sums, np.nan) if self._partial else sums
+            return self._merger.merge(known, "min" if self._how == "min" else "max", weights)
+        sums = self._merger.merge(known, "sum", weights)
+        return sums if self._known.all() else np.where(self._merger.present(weights), sums, np.nan)
 
     def array(self, values: Values) -> pa.Array:
         """`values` in the kind of number that the state has: whole or real. NaN is null."""
@@ -220,10 +231,9 @@ def _distinct(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[NDArray[np
     """Of each distinct row the position of its first, and per row which distinct row it is. Nulls equal nulls."""
     code = np.zeros(rows, dtype=np.int64)
     for column in columns:
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        code = code * (len(encoded.dictionary) + 1) + integers(encoded.indices)
+        own, distinct = codes(column)
         # Codes are made dense after each column, so that their product stays far below 2^63.
-        code = np.unique(code, return_inverse=True)[1].astype(np.int64)
+        code = np.unique(code * (distinct + 1) + own, return_inverse=True)[1].astype(np.int64)
     _, first = np.unique(code, return_index=True)
     return first.astype(np.int64), code
 
@@ -232,23 +242,3 @@ def _compact(column: pa.ChunkedArray) -> pa.Array:
     """Text as a dictionary: it is repeated thousands of times."""
     whole = column.combine_chunks()
     return whole.dictionary_encode() if pa.types.is_large_string(whole.type) else whole
-
-
-def numbers(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> pa.Array:
-    """int64 or float64 values as Arrow, null where `missing`.
-
-    Not `pa.array`, which loads numpy.ma to look for masks, and that takes longer than a small comparison's resampling.
-    """
-    valid = None if missing is None or not missing.any() else np.packbits(~missing, bitorder="little")
-    buffers = [None if valid is None else pa.py_buffer(valid), pa.py_buffer(np.ascontiguousarray(values))]
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
-
-
-def integers(column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
-    """Whole numbers without nulls as int64."""
-    return np.asarray(column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(False), np.int64)
-
-
-def floats(column: pa.ChunkedArray) -> Values:
-    """Numbers as float64, null as NaN."""
-    return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evalframe.compare.resampling import floats, integers
+from evalframe.compare.columns import floats, integers
 from evalframe.stats.draws import bootstrap_weights
 from evalframe.stats.intervals import Interval, percentile_interval
 from evalframe.stats.thresholds import ScoredUnits

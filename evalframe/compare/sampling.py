@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from evalframe.compare.columns import places, rows
 from evalframe.compare.kernels import Kernel, Latest, Material, as_floats, kernel_for
 from evalframe.compare.resampling import MergedMetrics, Narrowing, SampledState, Values, Wanted, Weights
 from evalframe.relations import plan
@@ -79,7 +79,7 @@ class Sampler:
         self._points = points
         self.states = states
 
-    def sample(self, sides: Sequence[Side], wanted: Wanted, clusters: pa.Array) -> Sample:
+    def sample(self, sides: Sequence[Side], wanted: Wanted, clusters: Sequence[str]) -> Sample:
         """The sample of `sides` (one, or two that may be swapped) over `clusters`, for the cells in `wanted`."""
         runs, parameters = [side.run_id for side in sides], sides[0].parameters
         states = {state.name: self.state(state.name, runs, wanted, clusters) for state in self._cut(wanted)}
@@ -103,7 +103,7 @@ class Sampler:
             merged = MergedMetrics(self._engine, self._catalogue, list(rest), parameters, cut, dimensions)
         return Sample({**kernels, **sums}, merged if rest else None, rest, unlike)
 
-    def state(self, name: str, runs: Sequence[str], wanted: Wanted, clusters: pa.Array) -> SampledState:
+    def state(self, name: str, runs: Sequence[str], wanted: Wanted, clusters: Sequence[str]) -> SampledState:
         """One state of `runs`, as far as the cells in `wanted` of the metrics that read it need it."""
         readers = [metric for metric in wanted if name in {state.name for state in self._cut({metric: ()})}]
         narrowing = Narrowing.to([cell for metric in readers for cell in wanted[metric]])
@@ -146,12 +146,11 @@ class Sampler:
         needed = plan(self._catalogue, [name], parameters=sides[0].parameters)
         for table in needed.sources:
             self._engine.bind(table, self._dimensions[table])
-        rows = self._engine.evaluate(needed)[name]
-        runs = pa.array([side.run_id for side in sides], rows["run_id"].type)
-        return rows.filter(pc.is_in(rows["run_id"], value_set=runs))
+        found = self._engine.evaluate(needed)[name]
+        return rows(found, places(found["run_id"], [side.run_id for side in sides]) >= 0)
 
 
-def _probes(runs: Sequence[str], clusters: pa.Array) -> Weights:
+def _probes(runs: Sequence[str], clusters: Sequence[str]) -> Weights:
     """A few random weights of the kind that the sample is made for: draws of one run, swaps of two."""
     count, rng = len(clusters), np.random.default_rng(0)
     if len(runs) == 1:
@@ -200,4 +199,4 @@ def _same(found: Values, expected: Values) -> bool:
 
 
 def _of_run(table: pa.Table, run: str) -> pa.Table:
-    return table.filter(pc.equal(table["run_id"], run)) if "run_id" in table.column_names else table
+    return rows(table, places(table["run_id"], [run]) == 0) if "run_id" in table.column_names else table

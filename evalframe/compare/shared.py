@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalframe.compare.resampling import numbers
+from evalframe.compare.columns import numbers
 from evalframe.compare.states import Reader
 from evalframe.compare.verdicts import Refusal
 from evalframe.identity import ITEM_COLUMNS

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from evalframe.compare import classes
 from evalframe.compare.cells import Cell
+from evalframe.compare.columns import distinct, places, rows
 from evalframe.compare.kernels import as_floats
 from evalframe.errors import RelationError
 from evalframe.stats.draws import BLOCK_CELLS, bootstrap_weights, swap_count, swap_method, swap_patterns
@@ -83,10 +82,10 @@ class Resampler:
         states = list(self._sampler.states.values())
         found: set[str] = set()
         for table in [state for state in states if "stratum" in state.column_names] or states:
-            inside = pc.is_in(table["run_id"], value_set=pa.array(runs, table["run_id"].type))
+            inside = places(table["run_id"], list(dict.fromkeys(runs))) >= 0
             if "stratum" in table.column_names:
-                inside = pc.and_(inside, pc.equal(table["stratum"], stratum))
-            found.update(pc.unique(table["cluster_id"].filter(inside)).to_pylist())
+                inside &= places(table["stratum"], [stratum]) == 0
+            found |= distinct(rows(table.select(["cluster_id"]), inside)["cluster_id"])
         # Text sorts by code points here, whatever an engine's collation is.
         return tuple(sorted(found))
 
@@ -165,14 +164,14 @@ class Resampler:
         return {metric: np.concatenate([part[metric] for part in parts]) for metric in wanted}, sample.unlike
 
     def _sample(self, sides: Sequence[Side], wanted: Wanted, clusters: tuple[str, ...]) -> Sample:
-        return self._sampler.sample(sides, wanted, pa.array(clusters, pa.large_string()))
+        return self._sampler.sample(sides, wanted, clusters)
 
     def _unsteady_strata(self, side: Side, wanted: Wanted, clusters: tuple[str, ...]) -> frozenset[str]:
         """Strata in which a class with support is missing from more than 1 % of the bootstrap replicates."""
         asked = {metric: cells for metric, cells in wanted.items() if metric in classes.CLASSWISE}
         if not asked or classes.STATE not in self._sampler.states:
             return frozenset()
-        state = self._sampler.state(classes.STATE, [side.run_id], asked, pa.array(clusters, pa.large_string()))
+        state = self._sampler.state(classes.STATE, [side.run_id], asked, clusters)
         return frozenset(
             stratum
             for stratum in {cell.stratum for cells in asked.values() for cell in cells}

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evalframe.contracts.model import Column, Contract
 from evalframe.errors import ContractError
@@ -67,7 +66,7 @@ def _conformed(contract: Contract, column: Column, data: pa.ChunkedArray) -> pa.
     except pa.ArrowInvalid as error:
         raise _refused(contract, column, f"values that {column.physical} can hold", str(error)) from error
     if column.required and cast.null_count:
-        first = int(pc.index(pc.is_null(cast), True).as_py())
+        first = cast.is_null().index(True).as_py()
         raise _refused(contract, column, "no null", f"{cast.null_count} null, the first in row {first} (from 0)")
     return cast
 
@@ -119,13 +118,15 @@ def _cast(chunk: pa.Array, target: pa.DataType) -> pa.Array:
         return pa.DictionaryArray.from_arrays(chunk.indices, values).dictionary_decode()
     if pa.types.is_map(target) and not pa.types.is_map(chunk.type) and not pa.types.is_null(chunk.type):
         return _as_map(chunk, target)
-    if pa.types.is_decimal(target) and pa.types.is_decimal(chunk.type) and pc.any(too_long(chunk, target)).as_py():
+    if pa.types.is_decimal(target) and pa.types.is_decimal(chunk.type) and too_long(chunk, target).true_count:
         raise pa.ArrowInvalid(f"a decimal with more than {target.precision - target.scale} digits before the point")
     return chunk.cast(target, safe=True)
 
 
 def too_long(values: pa.Array, target: pa.DataType) -> pa.Array:
     """Which decimals have more digits before the point than `target` holds: Arrow's cast wraps them silently."""
+    import pyarrow.compute as pc
+
     digits = target.precision - target.scale
     if values.type.precision - values.type.scale <= digits:
         return pa.array(np.zeros(len(values), dtype=bool))
@@ -135,6 +136,8 @@ def too_long(values: pa.Array, target: pa.DataType) -> pa.Array:
 
 def _as_map(chunk: pa.Array, target: pa.DataType) -> pa.Array:
     """A list of (key, value), which is how Polars and JSON spell a map. A key that is null raises pa.ArrowInvalid."""
+    import pyarrow.compute as pc
+
     keys, values = chunk.flatten().flatten()
     lengths = pc.fill_null(pc.list_value_length(chunk), 0).to_numpy(zero_copy_only=False)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)

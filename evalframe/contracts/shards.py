@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evalframe.errors import EngineError
@@ -273,6 +272,8 @@ class Repeats:
 
     def noticed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The batches, unchanged."""
+        import pyarrow.compute as pc
+
         last: pa.Array = None
         for batch in batches:
             values = batch.column(self._column)
@@ -297,6 +298,8 @@ def groups_with(file: pq.ParquetFile, where: Mapping[str, int]) -> list[int]:
 
 def matching(rows: Any, where: Mapping[str, int]) -> Any:
     """The rows of a table or batch with these whole numbers in their columns."""
+    import pyarrow.compute as pc
+
     for name, value in where.items():
         rows = rows.filter(pc.equal(rows.column(name), pa.scalar(value, rows.schema.field(name).type)))
     return rows

@@ -225,7 +225,7 @@ def parts(path: Path, schema: pa.Schema, root: Path | str, holding: Mapping[str,
 
     Row groups that say that they have none of them are not read.
     """
-    from evalframe.contracts.shards import groups_with, matching  # loads Arrow's functions, which takes longer
+    from evalframe.contracts.shards import groups_with, matching
 
     with _sound(path, root), pq.ParquetFile(path, page_checksum_verification=True) as file:
         held = _held(file, schema, path, root)

@@ -79,6 +79,9 @@ def runs_table(seals: Sequence[RunSeal]) -> pa.Table:
 
 def among(rows: pa.Table, column: str, values: Collection[str], *, wanted: bool = True) -> pa.Table:
     """The rows whose `column` is one of `values`, or is none of them."""
+    if len(rows) <= _FEW:
+        cells = rows.column(column).to_pylist()
+        return _at(rows, [place for place, cell in enumerate(cells) if (cell in values) == wanted])
     import pyarrow.compute as pc
 
     inside = pc.is_in(rows.column(column), value_set=pa.array(sorted(values), pa.large_string()))
@@ -86,13 +89,17 @@ def among(rows: pa.Table, column: str, values: Collection[str], *, wanted: bool 
 
 
 _FEW = 256
+"""Rows that are gone through here: loading Arrow's functions takes longer."""
 
 
 def oldest_first(rows: pa.Table, then: str) -> pa.Table:
-    """The rows by created_at, then by another column. A few are sorted here: loading Arrow's functions takes longer."""
+    """The rows by created_at, then by another column."""
     if len(rows) > _FEW:
         return rows.sort_by([("created_at", "ascending"), (then, "ascending")])
     times = [time for chunk in rows.column("created_at").chunks for time in chunk.view(pa.int64()).to_pylist()]
     keys = list(zip(times, rows.column(then).to_pylist(), strict=True))
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    return pa.concat_tables([rows.slice(0, 0), *(rows.slice(place, 1) for place in order)])
+    return _at(rows, sorted(range(len(keys)), key=keys.__getitem__))
+
+
+def _at(rows: pa.Table, places: Sequence[int]) -> pa.Table:
+    return pa.concat_tables([rows.slice(0, 0), *(rows.slice(place, 1) for place in places)])

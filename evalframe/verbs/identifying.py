@@ -59,5 +59,6 @@ def vocabulary_of(tables: Mapping[str, Rows]) -> list[str]:
     """The ordered class names of a run that has a vocabulary, else none."""
     if "class_vocabulary" not in tables:
         return []
-    ordered = whole(tables["class_vocabulary"]).sort_by("class_index")
-    return [str(name) for name in ordered["class"].to_pylist()]
+    rows = whole(tables["class_vocabulary"])
+    pairs = zip(rows["class_index"].to_pylist(), rows["class"].to_pylist(), strict=True)
+    return [str(name) for _, name in sorted(pairs, key=lambda pair: pair[0])]

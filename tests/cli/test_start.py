@@ -74,7 +74,9 @@ def test_a_comparison_loads_what_it_compares_with(tmp_path: Path) -> None:
         "--json",
     )
     loaded = set(json.loads(started(LOADED, *asked).stderr))
-    assert loaded.isdisjoint({"scipy", "polars", "torch", "pydantic", "pandas", "sklearn", "ray", "numpy.ma"})
+    assert loaded.isdisjoint(
+        {"scipy", "polars", "torch", "pydantic", "pandas", "sklearn", "ray", "numpy.ma", "pyarrow.compute"}
+    )
     assert not any(name.startswith("evalframe.sources.") for name in loaded)
     others = {"shared", "groups", "clustering", "reselecting", "rank_kernels"}
     assert loaded.isdisjoint(f"evalframe.compare.{name}" for name in others)
