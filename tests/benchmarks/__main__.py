@@ -12,12 +12,14 @@ each round. Ratios to the floor are what to look at: both were measured in one r
 versions of evalframe are then compared as any two runs:
 
     evalframe compare --store DIR --baseline OLD --candidate NEW
-    evalframe compare --store DIR --baseline OLD --candidate NEW --stratum 'work=McNemar tails: tails (10000 rows)'
+    evalframe compare --store DIR --baseline OLD --candidate NEW \\
+        --metric seconds --stratum 'work=McNemar tails: tails (10000 rows)'
 
-The first is about all ways that are ours (`role=ours`). `role=other` and `role=floor` tell whether the machine was as
-free in both runs. Times of another machine, or of other works, sizes or rounds, are refused; `--on-intersection`
-compares the rounds that both runs have. Rounds are what is resampled, so three of them say little: with fewer than six
-no change can have a p-value below 0.05.
+The first is about all ways that are ours (`role=ours`), and judges by `seconds_of_floor`: seconds also change where the
+machine was busier in one of the runs, as `role=other` and `role=floor` tell. Work without a floor has its seconds only,
+so that the second says `--metric seconds`. Times of another machine, or of other works, sizes or rounds, are refused;
+`--on-intersection` compares the rounds that both runs have. Rounds are what is resampled, so three of them say little:
+with fewer than six no change can have a p-value below 0.05.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ from evalframe.sources.classification import prediction_table, vocabulary_table
 from evalframe.sources.vocabulary import Vocabulary
 from evalframe.store import Store
 from evalframe.verbs.score import Run, score
-from tests.benchmarks.timing import Timing, best, peak_memory
+from tests.benchmarks.timing import Round, Timing, best, peak_memory
 
 WISP = protocol("wisp-har")
 OUTPUTS = (*WISP.metrics, "confusion_matrix")
@@ -98,7 +98,7 @@ def build(folder: Path, size: Size) -> Timing:
         score(Run(run_id, "wisp", "benchmark", tables, {"seed": run}), WISP, store=store)
         spent += time.perf_counter() - start
         busy += time.process_time() - tick
-    return Timing(((spent, busy),))
+    return Timing((Round(spent, busy),))
 
 
 def evaluated(folder: Path, way: str, threads: int | None) -> dict[str, pa.Table]:

@@ -34,13 +34,13 @@ print(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, os.waitstat
 
 @dataclass(frozen=True)
 class Taken:
-    """What one process took and said. memory: its peak in bytes. rounds: seconds and processor time of several."""
+    """What one process took and said. memory: its peak in bytes. rounds: each of several."""
 
     seconds: float
     processor: float
     memory: int
     output: str
-    rounds: tuple[tuple[float, float], ...] = ()
+    rounds: tuple[Taken, ...] = ()
 
 
 def run(command: Sequence[str], compiled: Path) -> Taken:
@@ -76,7 +76,7 @@ def interleaved(commands: Mapping[str, Sequence[str]], repeats: int) -> dict[str
             processor=statistics.median(each.processor for each in runs),
             memory=max(each.memory for each in runs),
             output=runs[-1].output,
-            rounds=tuple((each.seconds, each.processor) for each in runs),
+            rounds=tuple(runs),
         )
         for name, runs in taken.items()
     }

@@ -43,7 +43,7 @@ from evalframe.protocols import protocol
 from evalframe.relations import catalogue, plan
 from evalframe.robometer import evaluate
 from evalframe.verbs.robometer_phases import video_of
-from tests.benchmarks.timing import Timing, best, peak_memory
+from tests.benchmarks.timing import Round, Timing, best, peak_memory
 from tests.protocols.robometer_frozen import videos
 
 POINTS = 8
@@ -226,7 +226,7 @@ def traces_benchmark(n: int, repeats: int, sample: int, threads: int | None) -> 
         for key in numbers or ():
             slack = 0.01 * n if key == "called" and name == "windows" else 1e-9 * max(1.0, abs(reference[key]))
             assert abs(numbers[key] - reference[key]) <= slack, (name, key, numbers[key], reference[key])
-    return {**timings, "scipy": Timing(((slow, slow),))}
+    return {**timings, "scipy": Timing((Round(slow, slow),))}
 
 
 def show(n: int, timings: Mapping[str, Timing]) -> None:

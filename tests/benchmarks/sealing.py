@@ -18,6 +18,7 @@ from evalframe.identity import canonical_json, sha256_text
 from evalframe.protocols import protocol
 from evalframe.store import Store
 from evalframe.verbs.score import Run, Scored, score
+from tests.benchmarks.timing import Timing
 from tests.benchmarks.works import Line
 
 TIMING = protocol("timing/1")
@@ -51,19 +52,26 @@ def timing_rows(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
     index = 0
     for work, line in known.items():
         floor = line.floor.rounds if line.floor is not None and line.role != "floor" else ()
-        for place, (seconds, processor) in enumerate(line.timing.rounds):
+        for place, (taken, memory) in enumerate(zip(line.timing.rounds, _memories(line.timing), strict=True)):
             yield {
                 "item_index": index,
                 "item_id": f"{work}, round {place}",
                 "work": work,
                 "role": line.role if len(line.timing.rounds) == rounds[line.work] else "once",
                 "round": place,
-                "seconds": seconds,
-                "processor_seconds": processor,
-                "floor_seconds": floor[place][0] if floor else None,
-                "memory_bytes": None if line.timing.memory is None else round(line.timing.memory * 2**20),
+                "seconds": taken.seconds,
+                "processor_seconds": taken.processor,
+                "floor_seconds": floor[place].seconds if floor else None,
+                "memory_bytes": None if memory is None else round(memory * 2**20),
             }
             index += 1
+
+
+def _memories(timing: Timing) -> list[float | None]:
+    """The memory of each round. One measurement in every round would pass for as many that agree."""
+    if any(each.memory is not None for each in timing.rounds):
+        return [each.memory for each in timing.rounds]
+    return [timing.memory, *[None] * (len(timing.rounds) - 1)]
 
 
 def machine() -> str:

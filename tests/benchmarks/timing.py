@@ -16,36 +16,46 @@ ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True)
-class Timing:
-    """Of every round, seconds that went by and seconds of processor. memory: peak in MB, where it was asked."""
+class Round:
+    """Seconds that went by and seconds of processor. memory: peak in MB, where the round was a process of its own."""
 
-    rounds: tuple[tuple[float, float], ...]
+    seconds: float
+    processor: float
+    memory: float | None = None
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What every round took. memory: peak in MB, where it was asked, once and outside the rounds or in them."""
+
+    rounds: tuple[Round, ...]
     memory: float | None = None
 
     @property
     def seconds(self) -> float:
         """The least that went by."""
-        return min(seconds for seconds, _ in self.rounds)
+        return min(each.seconds for each in self.rounds)
 
     @property
     def processor(self) -> float:
         """The least of the processor."""
-        return min(processor for _, processor in self.rounds)
+        return min(each.processor for each in self.rounds)
 
     def times(self, factor: float) -> Timing:
         """Of so many times the work, for a way of which only a part is run."""
-        return Timing(tuple((seconds * factor, processor * factor) for seconds, processor in self.rounds), self.memory)
+        scaled = (Round(each.seconds * factor, each.processor * factor, each.memory) for each in self.rounds)
+        return Timing(tuple(scaled), self.memory)
 
 
 def best(repeats: int, ways: Mapping[str, Callable[[], Any]]) -> tuple[dict[str, Timing], dict[str, Any]]:
     """The times and the last answer of each way; every way once before any of them again."""
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    taken: dict[str, list[Round]] = {name: [] for name in ways}
     answers: dict[str, Any] = {}
     for _ in range(repeats):
         for name, act in ways.items():
             clock, busy = time.perf_counter(), time.process_time()
             answers[name] = act()
-            taken[name].append((time.perf_counter() - clock, time.process_time() - busy))
+            taken[name].append(Round(time.perf_counter() - clock, time.process_time() - busy))
     return {name: Timing(tuple(each)) for name, each in taken.items()}, answers
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.benchmarks import choice, classification, compare, floor, load, progress, startup
 from tests.benchmarks.processes import Taken
-from tests.benchmarks.timing import Timing
+from tests.benchmarks.timing import Round, Timing
 
 IMPORT = "import duckdb"
 
@@ -118,7 +118,11 @@ def _start(size: int, repeats: int) -> tuple[int, Mapping[str, Timing]]:
 
 
 def _timings(taken: Mapping[str, Taken]) -> dict[str, Timing]:
-    return {name: Timing(each.rounds, each.memory / 2**20) for name, each in taken.items()}
+    return {name: Timing(tuple(map(_round, each.rounds)), each.memory / 2**20) for name, each in taken.items()}
+
+
+def _round(taken: Taken) -> Round:
+    return Round(taken.seconds, taken.processor, taken.memory / 2**20)
 
 
 WORKS = {
