@@ -1,1 +1,1 @@
-"""Sequence -> column, in Polars: what one predicted trace says. Import the module you mean: `features.progress`."""
+"""Sequence -> column: what one predicted trace says. Import the module you mean: `features.progress`."""

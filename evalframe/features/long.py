@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from evalframe.features import points, ranks
+from evalframe.features import points
 from evalframe.features.points import WINDOW
+from evalframe.features.short import series
 
 
 def features(rows: pl.DataFrame, *, with_target: bool) -> pl.DataFrame:
@@ -22,12 +23,15 @@ def features(rows: pl.DataFrame, *, with_target: bool) -> pl.DataFrame:
 
 
 def _windows(placed: pl.DataFrame) -> pl.DataFrame:
-    window = [pl.col("progress").shift(WINDOW - 1 - offset) for offset in range(WINDOW)]
+    v = placed["progress"].to_numpy()
+    window = [v[i : len(v) - WINDOW + 1 + i] for i in range(WINDOW)]
     spread = points.spread(window)
-    trend = points.window_trend(window, spread)
-    whole = placed.select(
-        "trace", "i", trend.alias("window_trend"), points.window_pearson(trend, spread).alias("window_pearson")
-    ).filter(pl.col("i") >= WINDOW - 1)
+    trend = points.defined_trend(window, spread)
+    found = placed.slice(WINDOW - 1).select(
+        "trace", "i", series("window_trend", trend), series("window_pearson", points.pearson(trend, spread))
+    )
+    # Windows that begin in the trace before end at an earlier point of theirs.
+    whole = found.filter(pl.col("i") >= WINDOW - 1)
     return whole.group_by("trace", maintain_order=True).agg("window_trend", "window_pearson")
 
 
@@ -35,7 +39,7 @@ def _kept(kept: pl.DataFrame) -> pl.DataFrame:
     v, i = pl.col("progress"), pl.col("i")
     k = pl.len()
     trend = ((i - (k - 1) / 2) * v).sum()
-    spread = points.divided(k * (k * k - 1), 12)
+    spread = k * (k * k - 1) * (1.0 / 12)
     squares = spread * ((v - v.mean()) * (v - v.mean())).sum()
     flat = (v.max() == v.min()) | (squares == 0)
     return kept.group_by("trace", maintain_order=True).agg(
@@ -58,5 +62,12 @@ def _errors(placed: pl.DataFrame) -> pl.DataFrame:
     return ranked.group_by("trace", maintain_order=True).agg(
         (difference * difference).mean().alias("mse"),
         difference.abs().mean().alias("mae"),
-        ranks.correlation((a * b).sum(), (a * a).sum(), (b * b).sum()).alias("spearman"),
+        _correlation((a * b).sum(), (a * a).sum(), (b * b).sum()).alias("spearman"),
     )
+
+
+def _correlation(product: pl.Expr, left: pl.Expr, right: pl.Expr) -> pl.Expr:
+    """`ranks.correlation` inside the group: of plain sums alone Polars would add those of parts of a group."""
+    scale = (left.cast(pl.Float64) * right.cast(pl.Float64)).sqrt()
+    constant = (left == 0) | (right == 0)
+    return pl.when(constant).then(None).otherwise((product.cast(pl.Float64) / scale).clip(-1.0, 1.0))

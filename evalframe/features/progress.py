@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from evalframe.contracts import contract
 from evalframe.features import long, short
 
+Rows = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
 VERSION = 1
 """Of all formulas in this folder that make a column; the contract of the table says which versions it may hold."""
+
+POINT = ("trajectory_index", "query_task", "prefix_index", "frame_index", "progress", "success_probability")
+"""What is read of `progress_traces`."""
 
 _COMPUTED = ("window_trend", "window_pearson", "mse", "mae", "spearman")
 _FILTERING = ("filter_pearson", "filter_final", "filter_delta", "filter_slope", "filter_late_mean")
@@ -24,16 +32,15 @@ def progress_features(
     its own task has a row without points; every predicted frame of an own-task trace must have a target (the source
     checks both).
     """
-    tasks = pl.concat([traces["query_task"], labels["task"]]).unique().sort()
     labels = labels.sort("trajectory_index")
     # Polars adds the numbers of a group in another order where they lie in several pieces.
-    points = _points(traces.rechunk(), pl.Enum(tasks), labels)
-    summaries = _summaries(points)
-    traced = _joined(summaries, _formulas(points, summaries, targets), "trace").select(
-        pl.exclude("key"),
-        trajectory_index=pl.col("key") // len(tasks),
-        query_task=tasks.gather(summaries["key"] % len(tasks)),
-    )
+    points = traces.select(POINT).rechunk()
+    first = _starts(points)
+    if not _in_order(points, first):
+        points = points.sort("trajectory_index", "query_task", "prefix_index")
+        first = _starts(points)
+    summaries = _summaries(points, first, labels)
+    traced = _joined(summaries, _formulas(points, summaries, targets), "trace")
     silent = _silent(traced, labels)
     if len(silent):
         traced = pl.concat([traced, silent], how="diagonal").sort("trajectory_index", "query_task")
@@ -51,70 +58,73 @@ def progress_features(
     )
 
 
-def _points(traces: pl.DataFrame, tasks: pl.Enum, labels: pl.DataFrame) -> pl.DataFrame:
-    """(trace, key, is_own, trajectory_index, frame_index, progress, success_probability), in order of prefixes.
+def _starts(points: pl.DataFrame) -> Rows:
+    """The row at which each trace begins; points of one trace lie together."""
+    changes = (pl.col(name) != pl.col(name).shift() for name in ("trajectory_index", "query_task"))
+    return points.select(pl.any_horizontal(changes).fill_null(True).arg_true()).to_series().to_numpy()
 
-    `key` is one integer per (trajectory, query task) and `trace` its rank among those that occur, from 0: what follows
-    joins, sorts and compares integers alone. labels are sorted by trajectory_index, which counts from 0.
+
+def _in_order(points: pl.DataFrame, first: Rows) -> bool:
+    """Whether traces rise by (trajectory, query task) and within each the prefixes."""
+    prefix = points["prefix_index"].to_numpy()
+    later = prefix[1:] > prefix[:-1]
+    later[first[1:] - 1] = True
+    index, task = pl.col("trajectory_index"), pl.col("query_task")
+    rising = (index > index.shift()) | ((index == index.shift()) & (task > task.shift()))
+    return bool(later.all()) and bool(points[first].select(rising.fill_null(True).all()).item())
+
+
+def _summaries(points: pl.DataFrame, first: Rows, labels: pl.DataFrame) -> pl.DataFrame:
+    """One row per trace: who, how many, and the ends. The final point of a failed trace is not used.
+
+    `trace` is its rank, from 0. labels are sorted by trajectory_index, which counts from 0.
     """
-    n = len(tasks.categories)
-    own = labels["task"].cast(tasks).to_physical().cast(pl.Int64)
-    keyed = traces.select(
-        "trajectory_index",
-        "prefix_index",
-        "frame_index",
-        "progress",
-        "success_probability",
-        task=pl.col("query_task").cast(tasks).to_physical().cast(pl.Int64),
-    ).with_columns(
-        key=pl.col("trajectory_index") * n + pl.col("task"),
-        is_own=pl.col("task") == own.gather(traces["trajectory_index"]),
-    )
-    if not keyed.select(_in_order()).item():
-        keyed = keyed.sort("key", "prefix_index")
-    return keyed.with_columns(
-        trace=(pl.col("key") != pl.col("key").shift()).fill_null(False).cum_sum().set_sorted()
-    ).drop("prefix_index", "task")
-
-
-def _in_order() -> pl.Expr:
-    key, prefix = pl.col("key"), pl.col("prefix_index")
-    rising = (key > key.shift()) | ((key == key.shift()) & (prefix > prefix.shift()))
-    return rising.fill_null(True).all()
-
-
-def _summaries(points: pl.DataFrame) -> pl.DataFrame:
-    """One row per trace: who, how many, and the ends. The final point of a failed trace is not used."""
-    usable = pl.col("progress").null_count() == 0
-    return points.group_by("trace", maintain_order=True).agg(
-        pl.col("key", "is_own").first(),
-        pl.len().cast(pl.Int64).alias("n_points"),
-        pl.col("progress").null_count().cast(pl.Int64).alias("n_failed"),
-        pl.when(usable).then(pl.col("progress").last()).alias("final_progress"),
-        pl.when(usable).then(pl.col("success_probability").last()).alias("final_success_probability"),
+    n_points = np.diff(first, append=len(points)).astype(np.int64)
+    progress = points["progress"]
+    n_failed = np.zeros_like(n_points)
+    if progress.null_count():
+        n_failed = np.add.reduceat(progress.is_null().to_numpy(), first, dtype=np.int64)
+    last = first + n_points - 1
+    usable = pl.col("n_failed") == 0
+    return (
+        points[first]
+        .select("trajectory_index", "query_task")
+        .with_row_index("trace")
+        .with_columns(
+            is_own=pl.col("query_task") == labels["task"].gather(points["trajectory_index"].gather(first)),
+            n_points=n_points,
+            n_failed=n_failed,
+            final_progress=progress.gather(last),
+            final_success_probability=points["success_probability"].gather(last),
+        )
+        .with_columns(pl.when(usable).then(pl.col("final_progress", "final_success_probability")))
     )
 
 
 def _silent(traced: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """A row without points for each trajectory that was not asked about its own task."""
-    own = traced.filter("is_own").select("trajectory_index")
-    return labels.join(own, on="trajectory_index", how="anti").select(
+    own = traced.filter("is_own")["trajectory_index"]
+    if own.equals(labels["trajectory_index"]):
+        labels = labels.clear()
+    return labels.filter(~pl.col("trajectory_index").is_in(own.implode())).select(
         "trajectory_index", query_task="task", n_points=pl.lit(0, pl.Int64), n_failed=pl.lit(0, pl.Int64)
     )
 
 
 def _formulas(points: pl.DataFrame, summaries: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
     """The computed columns of every trace without a failed point."""
-    whole = summaries.select(
-        n=pl.when(pl.col("n_failed") == 0).then(pl.min_horizontal("n_points", short.MAX_POINTS + 1))
-    )
-    sized = points.with_columns(n=whole["n"].gather(points["trace"]))
+    is_own, n_points, n_failed = (summaries[name].to_numpy() for name in ("is_own", "n_points", "n_failed"))
+    kinds = np.where(n_failed == 0, np.minimum(n_points, short.MAX_POINTS + 1), 0)
+    # Marked as sorted also because Polars then adds the numbers of a group in another order.
+    trace = pl.Series("trace", np.repeat(summaries["trace"].to_numpy(), n_points)).set_sorted()
+    rows = points.select("trajectory_index", "frame_index", "progress", trace)
     parts = [_no_traces()]
     for own in (True, False):
-        rows = _where(sized, sized["is_own"] == own)
-        rows = _with_targets(rows, targets) if own else rows.with_columns(target=pl.lit(None, pl.Float64))
-        for n in rows["n"].drop_nulls().unique():
-            same = _where(rows, (rows["n"] == n).fill_null(False))
+        of_own = (is_own == own) & (kinds > 0)
+        some = _where(rows, of_own, n_points)
+        some = _with_targets(some, targets) if own else some.with_columns(target=pl.lit(None, pl.Float64))
+        for n in np.flatnonzero(np.bincount(kinds[of_own])).tolist():
+            same = _where(some, kinds[of_own] == n, n_points[of_own])
             if n <= short.MAX_POINTS:
                 parts.append(short.features(same, n, with_target=own))
             else:
@@ -124,6 +134,9 @@ def _formulas(points: pl.DataFrame, summaries: pl.DataFrame, targets: pl.DataFra
 
 def _with_targets(own: pl.DataFrame, targets: pl.DataFrame) -> pl.DataFrame:
     """The points with the target of their frame."""
+    place = ["trajectory_index", "frame_index"]
+    if own.select(place).equals(targets.select(place)):
+        return own.with_columns(targets["target_progress"].rechunk().alias("target"))
     frames = max(int(side["frame_index"].to_numpy().max(initial=0)) for side in (own, targets)) + 1
     cell = (pl.col("trajectory_index") * frames + pl.col("frame_index")).alias("cell")
     return _joined(own.with_columns(cell), targets.select(cell, target="target_progress"), "cell")
@@ -138,9 +151,9 @@ def _joined(left: pl.DataFrame, right: pl.DataFrame, on: str) -> pl.DataFrame:
     return marked[0].join(marked[1], on=on, how="left", maintain_order="left")
 
 
-def _where(rows: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
-    """The rows that are wanted, not copied where all are."""
-    return rows if bool(wanted.all()) else rows.filter(wanted)
+def _where(rows: pl.DataFrame, wanted: Mask, sizes: Rows) -> pl.DataFrame:
+    """The rows of the wanted traces, of as many rows each as `sizes` says; not copied where all are wanted."""
+    return rows if wanted.all() else rows.filter(np.repeat(wanted, sizes))
 
 
 def _no_traces() -> pl.DataFrame:

@@ -1,49 +1,53 @@
 """Spearman's correlation in integers: exact sums, one division.
 
 The centred rank of a value, doubled, is the number of smaller values minus the number of larger ones: average ranks of
-ties without ranking. All sums are int64, so the result does not depend on order or on how rows are grouped.
+ties without ranking. All sums are integers, so the result does not depend on order or on how rows are grouped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
-import polars as pl
+import numpy as np
+import numpy.typing as npt
 
-from evalframe.features.points import total
+from evalframe.features.points import Points
 
-
-def sign_columns(prefix: str, v: Sequence[pl.Expr]) -> list[pl.Expr]:
-    """Sign of v[i] - v[j] for each pair j < i, as int8 columns `<prefix><i>_<j>`."""
-    return [
-        ((v[i] > v[j]).cast(pl.Int8) - (v[i] < v[j]).cast(pl.Int8)).alias(f"{prefix}{i}_{j}")
-        for i in range(len(v))
-        for j in range(i)
-    ]
+Ranks = Sequence[npt.NDArray[np.int16]]
+"""Doubled centred ranks of few values: their products and sums stay far below what 16 bits hold."""
 
 
-def centred_ranks(prefix: str, n: int) -> list[pl.Expr]:
-    """Doubled centred ranks `<prefix><i>` of n values from their sign columns, as int16 (n is small)."""
-    return [
-        total(pl.col(f"{prefix}{i}_{j}") if j < i else -pl.col(f"{prefix}{j}_{i}") for j in range(n) if j != i)
-        .cast(pl.Int16)
-        .alias(f"{prefix}{i}")
-        for i in range(n)
-    ]
+def centred_ranks(v: Points) -> Ranks:
+    """Doubled centred ranks of up to eight values."""
+    found = np.zeros((len(v), len(v[0])), np.int8)
+    for i in range(len(v)):
+        for j in range(i):
+            above = (v[i] > v[j]).view(np.int8) - (v[i] < v[j]).view(np.int8)
+            found[i] += above
+            found[j] -= above
+    return list(found.astype(np.int16))
 
 
-def rising(v: Sequence[pl.Expr]) -> pl.Expr:
-    """Whether the values rise in every row."""
-    return pl.all_horizontal((v[i] < v[i + 1]).all() for i in range(len(v) - 1))
+def rising_ranks(v: Points) -> Ranks | None:
+    """`centred_ranks` as one row for all where the values rise in every row: no pair need be compared. Else None."""
+    if not all(bool((before < after).all()) for before, after in pairwise(v)):
+        return None
+    return [np.array([2 * i - (len(v) - 1)], np.int16) for i in range(len(v))]
 
 
-def rising_ranks(prefix: str, n: int) -> list[pl.Expr]:
-    """`centred_ranks` of values that rise: no pair of them need be compared."""
-    return [pl.lit(2 * i - (n - 1), pl.Int16).alias(f"{prefix}{i}") for i in range(n)]
+def product(a: Ranks, b: Ranks) -> npt.NDArray[np.int16]:
+    """Sum of a*b over the values."""
+    found = np.zeros_like(a[0])
+    for left, right in zip(a, b, strict=True):
+        found += left * right
+    return found
 
 
-def correlation(product: pl.Expr, left: pl.Expr, right: pl.Expr) -> pl.Expr:
-    """Correlation from the int64 sums of a*b, a*a and b*b of centred ranks; null where a side is constant."""
-    constant = (left == 0) | (right == 0)
-    scale = (left.cast(pl.Float64) * right.cast(pl.Float64)).sqrt()
-    return pl.when(constant).then(None).otherwise((product.cast(pl.Float64) / scale).clip(-1.0, 1.0))
+def correlation(
+    product: npt.NDArray[np.integer], left: npt.NDArray[np.integer], right: npt.NDArray[np.integer]
+) -> npt.NDArray[np.float64]:
+    """Correlation from the integer sums of a*b, a*a and b*b of centred ranks; NaN where a side is constant."""
+    scale = np.sqrt(left.astype(np.float64) * right.astype(np.float64))
+    scale[scale == 0] = np.nan
+    return np.clip(product.astype(np.float64) / scale, -1.0, 1.0)

@@ -7,7 +7,8 @@ REPEATS:
 
     scan floor     DuckDB reads progress, target and success probability of all points and adds them up
     from store     progress_features as they lie in the store -> facts, states, nine metrics
-    from points    the same from the points: features in Polars, then facts, states, nine metrics
+    from points    the same from the points as they lie in the store: features from the columns that they are made of,
+                   then facts, states, nine metrics
     windows        one DuckDB query with corr() and rank() windows over the points: MSE, Spearman and calls only
     NumPy          MSE, Spearman (scipy's rankdata), calls, ROC-AUC and AP over (trajectories, 8) matrices
     scipy          MSE, Spearman and calls by pearsonr and spearmanr, a loop over SAMPLE trajectories, scaled up
@@ -36,7 +37,7 @@ import pyarrow.parquet as pq
 
 from evalframe.contracts import conform, contract
 from evalframe.engines.duckdb import DuckDB
-from evalframe.features.progress import progress_features
+from evalframe.features.progress import POINT, progress_features
 from evalframe.inference.progress import Query
 from evalframe.inference.progress_queries import answers
 from evalframe.protocols import protocol
@@ -111,7 +112,8 @@ def from_store(folder: Path, threads: int | None) -> dict[str, float]:
 
 
 def from_points(folder: Path, threads: int | None) -> dict[str, float]:
-    traces, targets, labels = (pl.read_parquet(folder / f"{name}.parquet") for name in ("traces", "targets", "labels"))
+    traces = pl.read_parquet(folder / "traces.parquet", columns=list(POINT))
+    targets, labels = (pl.read_parquet(folder / f"{name}.parquet") for name in ("targets", "labels"))
     return scored(conform(contract("progress_features"), progress_features(traces, targets, labels, "r", 0)), threads)
 
 
