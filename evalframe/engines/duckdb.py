@@ -17,7 +17,7 @@ from evalframe.engines.duckdb_errors import STEPS, engine_errors, through_arrow
 from evalframe.engines.duckdb_syntax import syntax_of, writes
 from evalframe.engines.limits import check_limits, default_memory_limit
 from evalframe.engines.materialise import kept
-from evalframe.engines.pooling import CLUSTER, as_one_cluster, pooled
+from evalframe.engines.pooling import CLUSTER, as_one_cluster, pooled, with_one_cluster, without_clusters
 from evalframe.engines.spilling import SpillFolder
 from evalframe.errors import EngineError, RelationError
 from evalframe.relations.body import with_values
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evalframe.relations.syntax import SqlParser, Syntax
 
 _BATCH = 1 << 16  # rows of a stream's batch
+_HELD = "kept "  # tables behind views of the same plan
 _HOLDER = "__bound "  # registered Arrow tables; a space keeps them apart from any relation's name
 
 
@@ -161,7 +162,13 @@ class DuckDB:
                 if relation.name in of_one_cluster:
                     body = as_one_cluster(body, self._clustered(relation.inputs))
                 relation = replace(relation, body=body)
-                if relation.name in read or relation.name in tables:
+                if relation.layer == "fact" and relation.name in tables and relation.name in of_one_cluster:
+                    # As long as the data: the one text of all its rows would take as long to write as their numbers.
+                    self._create(
+                        replace(relation, body=without_clusters(body)), as_table=True, name=_HELD + relation.name
+                    )
+                    self._create(replace(relation, body=with_one_cluster(_HELD + relation.name)), as_table=False)
+                elif relation.name in read or relation.name in tables:
                     self._create(relation, as_table=relation.name in tables)
                 else:
                     # Nobody but the caller asks for it: a view would be bound once more than its answer.
@@ -240,9 +247,9 @@ class DuckDB:
                 hint=f"bind({missing[0]!r}, table)",
             )
 
-    def _create(self, relation: Relation, *, as_table: bool) -> None:
+    def _create(self, relation: Relation, *, as_table: bool, name: str | None = None) -> None:
         what = f"relation {relation.name} cannot be evaluated"
-        self._stand(relation.name, "TABLE" if as_table else "VIEW", relation.body, what, str(relation.path))
+        self._stand(name or relation.name, "TABLE" if as_table else "VIEW", relation.body, what, str(relation.path))
 
     def _rows(self, name: str, plan: Plan) -> pa.Table:
         where = str(self._unread[name].path) if name in self._unread else ""

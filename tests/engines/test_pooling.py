@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -79,3 +80,16 @@ def test_what_is_bound_is_pooled_as_what_the_plan_computes_is(relations: Catalog
     with DuckDB(threads=1) as engine:
         engine.bind("rows_kept", pa.table(ROWS))
         assert engine.evaluate(wanted)["total"].to_pylist() == [{"run_id": "r", "value": 10.0, "n_items": 1}]
+
+
+def test_a_kept_fact_is_written_without_its_one_cluster(relations: Catalogue) -> None:
+    wanted = plan(relations, ["total"], pooled=True)
+    kept_fact = tuple(replace(each, materialize=True) if each.layer == "fact" else each for each in wanted.relations)
+    with DuckDB(threads=1) as engine:
+        engine.bind("class_labels", pa.table(ROWS))
+        with engine.answering(replace(wanted, relations=kept_fact)) as answers:
+            tables = engine.query("SELECT column_name FROM duckdb_columns() WHERE table_name = 'kept rows_kept'")
+            assert tables["column_name"].to_pylist() == ["run_id", "n"]
+            assert engine.query("SELECT DISTINCT cluster_id FROM rows_kept")["cluster_id"].to_pylist() == [""]
+            assert answers.table("total").to_pylist() == [{"run_id": "r", "value": 10.0, "n_items": 1}]
+        assert not engine.query("SELECT 1 FROM duckdb_tables() WHERE table_name = 'kept rows_kept'").num_rows
