@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 GAP = "  "
 LEAST_DIGEST, INDENT, SHORT = 10, 4, 16
@@ -21,8 +21,7 @@ Paint = Callable[[str, str], str]
 """(text as it is placed, value of the cell) -> text as it is printed."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A heading and its cells as text. number: placed to the right, and never broken."""
 
     name: str
@@ -42,8 +41,7 @@ class Column:
         return max(map(wide, (*pieces(self.name), *parts)), default=0)
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Columns side by side with their widths, those below each row, and what is the same in every row."""
 
     columns: tuple[Column, ...]
@@ -110,7 +108,7 @@ def shortened(columns: Sequence[Column]) -> list[Column]:
     while len({_start(cell, length) for cell in given}) < len(given):
         length += 1
     short = {cell: f"{_start(cell, length)}…" for cell in given if len(_start(cell, length)) + 1 < len(cell)}
-    return [replace(c, cells=tuple(short.get(cell, cell) for cell in c.cells)) for c in columns]
+    return [c._replace(cells=tuple(short.get(cell, cell) for cell in c.cells)) for c in columns]
 
 
 def _start(digest: str, length: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from evalframe.errors import UnknownName, UsageError
 
@@ -12,8 +12,7 @@ Tags = Mapping[str, Mapping[str, str]]
 """Tags of every run in the store by run id."""
 
 
-@dataclass(frozen=True)
-class Pairing:
+class Pairing(NamedTuple):
     """Runs compared with one another. title: how baseline and candidate were asked for. More than one pair: groups."""
 
     baseline: str

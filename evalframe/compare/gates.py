@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalframe.errors import UsageError
 
@@ -70,8 +70,7 @@ class Gate:
         return None if worst > -margin else f"{at}: the interval {bounds} does not rule out {-sign * margin:.6g}"
 
 
-@dataclass(frozen=True)
-class GateResult:
+class GateResult(NamedTuple):
     """Whether a gate passed, and every row that failed it in words."""
 
     gate: Gate

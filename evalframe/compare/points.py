@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from evalframe.engines.duckdb import DuckDB
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """One metric row of one run. value is None unless status is `ok`.
 
     counted: the numerator is a count of events, and not a sum of losses or a mean.

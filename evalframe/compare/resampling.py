@@ -8,9 +8,8 @@ states do not care what a run id is, so one evaluation answers for thousands of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -36,8 +35,7 @@ _ROWS_AT_ONCE = 3_000_000
 _MERGED = pa.array(["merged"], pa.large_string())
 
 
-@dataclass(frozen=True)
-class Narrowing:
+class Narrowing(NamedTuple):
     """What of a state is needed: some strata, horizons and recalls (None: every one)."""
 
     strata: frozenset[str]

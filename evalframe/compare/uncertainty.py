@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalframe.compare import classes
 from evalframe.compare.cells import Cell
@@ -28,8 +28,7 @@ NOT_EXCHANGEABLE = "sides_not_exchangeable"
 """Flag of a row without a test: the states of the two sides do not speak of the same keys."""
 
 
-@dataclass(frozen=True)
-class Uncertainty:
+class Uncertainty(NamedTuple):
     """What resampling says about one change. `flags` tells what to know about it."""
 
     interval: Interval
@@ -111,7 +110,7 @@ class Resampler:
                 if metric in classes.CLASSWISE and cell.stratum in unsteady:
                     flags = (*flags, classes.MISSING)
                     if metric in classes.EXTREMES and interval.reason is None:
-                        interval = replace(interval, low=None, high=None, reason="unstable_replicates")
+                        interval = interval._replace(low=None, high=None, reason="unstable_replicates")
                 found[metric, cell] = Uncertainty(interval, test, count, flags)
         return found
 
@@ -157,9 +156,7 @@ class Resampler:
         parts = []
         patterns = swap_patterns(len(clusters), self._replicates, self._seed)
         for pattern in portions("patterns", patterns, swap_count(len(clusters), self._replicates)):
-            swapped = as_floats(pattern)
-            kept = 1.0 - swapped
-            values = sample.values(iter([np.block([[kept, swapped], [swapped, kept]])]))
+            values = sample.values(iter([_exchanged(pattern)]))
             parts.append({metric: v[len(pattern) :] - v[: len(pattern)] for metric, v in values.items()})
         return {metric: np.concatenate([part[metric] for part in parts]) for metric in wanted}, sample.unlike
 
@@ -177,3 +174,12 @@ class Resampler:
             for stratum in {cell.stratum for cells in asked.values() for cell in cells}
             if classes.unsteady(state, stratum, self._draws(len(clusters)), self._replicates)
         )
+
+
+def _exchanged(pattern: NDArray[np.int64]) -> Values:
+    """Weights [2b, 2C] over the clusters of both sides: the baseline under each pattern [b, C], then the candidate."""
+    count, clusters = pattern.shape
+    weights = np.empty((2 * count, 2 * clusters))
+    weights[:count, clusters:] = weights[count:, :clusters] = pattern
+    weights[:count, :clusters] = weights[count:, clusters:] = 1 - pattern
+    return weights

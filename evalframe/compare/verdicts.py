@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from evalframe.compare.points import Point
 from evalframe.compare.sides import Side
@@ -14,8 +13,7 @@ Verdict = Literal["comparable", "comparable_on_intersection", "not_comparable"]
 Kind = Literal["score_affecting", "inert"]
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why a pair, or one metric of it (None: all of them), is not compared. reason is of the closed list."""
 
     reason: str
@@ -35,8 +33,7 @@ class Refusal:
         }
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """One field in which two sides differ, and whether a requested number depends on it."""
 
     field: str

@@ -6,7 +6,7 @@ The YAML files in data_contracts/ are the only place where a column's type is wr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column:
     """One column. In a list column, `minimum`, `maximum`, `allowed`, `finite` and `element_required` hold per element.
 
@@ -45,8 +45,7 @@ class Column:
         return physical.arrow_type(self.physical)
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """`columns` must be found together in `to_columns` of `table`; a row with a null among them refers to nothing."""
 
     columns: tuple[str, ...]
@@ -54,7 +53,7 @@ class Reference:
     to_columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Contract:
     """One table: what its rows mean and what must hold of them.
 

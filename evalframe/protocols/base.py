@@ -13,7 +13,7 @@ from evalframe.errors import UnknownName, UsageError
 Kind = Literal["text", "integer", "decimal", "boolean"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parameter:
     """One choice that defines a number. `reading` marks a choice that the source document does not spell out."""
 
@@ -54,7 +54,7 @@ class Parameter:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Protocol:
     """A named, versioned set of choices under which numbers may be compared.
 

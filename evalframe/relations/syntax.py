@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 Construct = Literal[
     "star",
@@ -26,8 +26,7 @@ Construct = Literal[
 """Things a query may do that a layer may not allow; relations/lint.py says which and why."""
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """One construct and the text that makes it."""
 
     construct: Construct

@@ -21,28 +21,36 @@ class ClassCounts:
     predicted: Floats
 
     @cached_property
+    def items(self) -> Floats:
+        """Items that count [b]."""
+        return np.asarray(self.support.sum(axis=1))
+
+    @cached_property
+    def named(self) -> Floats:
+        """How often each class is a truth or a prediction [b, K]."""
+        return self.support + self.predicted
+
+    @cached_property
     def f1(self) -> Floats:
         """2TP / (2TP + FP + FN) per class [b, K]; 0 where the denominator is 0."""
-        whole = self.support + self.predicted
-        return np.divide(2.0 * self.hits, whole, out=np.zeros_like(whole), where=whole > 0)
+        return 2.0 * self.hits / _at_least_one(self.named)
 
 
 def accuracy(counts: ClassCounts) -> Floats:
     """Hits over items [b]."""
-    return _where_any(counts, counts.hits.sum(axis=1) / np.maximum(counts.support.sum(axis=1), 1.0))
+    return _where_any(counts, counts.hits.sum(axis=1) / _at_least_one(counts.items))
 
 
 def macro_f1(counts: ClassCounts) -> Floats:
     """Mean F1 over the classes seen in truth or prediction [b]."""
-    seen = (counts.support + counts.predicted > 0).sum(axis=1)
+    seen = np.count_nonzero(counts.named, axis=1)
     return _where_any(counts, counts.f1.sum(axis=1) / np.maximum(seen, 1))
 
 
 def balanced_accuracy(counts: ClassCounts) -> Floats:
     """Mean recall over the classes present in truth [b]."""
-    present = counts.support > 0
-    recall = np.divide(counts.hits, counts.support, out=np.zeros_like(counts.hits), where=present)
-    return _where_any(counts, recall.sum(axis=1) / np.maximum(present.sum(axis=1), 1))
+    recall = counts.hits / _at_least_one(counts.support)
+    return _where_any(counts, recall.sum(axis=1) / np.maximum(np.count_nonzero(counts.support, axis=1), 1))
 
 
 def worst_class_f1(counts: ClassCounts) -> Floats:
@@ -50,6 +58,11 @@ def worst_class_f1(counts: ClassCounts) -> Floats:
     return _where_any(counts, counts.f1.min(axis=1))
 
 
+def _at_least_one(counts: Floats) -> Floats:
+    """Counts to divide by: they are whole, and where one is 0 so is what is divided."""
+    return np.maximum(counts, 1.0)
+
+
 def _where_any(counts: ClassCounts, values: Floats) -> Floats:
     """NaN where a weighting has no items."""
-    return np.where(counts.support.sum(axis=1) > 0, values, np.nan)
+    return np.where(counts.items > 0, values, np.nan)

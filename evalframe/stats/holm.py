@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class HolmFamily:
+class HolmFamily(NamedTuple):
     """Adjusted p-values in the order given; None where there was nothing to test. `m` counts the tested members."""
 
     adjusted: tuple[float | None, ...]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,7 @@ FEW_CLUSTERS = 20
 MAX_MISSING_SHARE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """Bounds of a 95 % interval, or the reason why there are none. `undefined` of `replicates` were dropped."""
 
     low: float | None

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class McNemar:
+class McNemar(NamedTuple):
     """`b`: pairs that only the first side has right; `c`: only the second. Two-sided p-values."""
 
     b: int

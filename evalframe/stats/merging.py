@@ -6,8 +6,7 @@ unit weight 1 on one side and 0 on the other. Counts come out exact while they s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,7 @@ Weights: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 _DENSE_ADVANTAGE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class StateRows:
+class StateRows(NamedTuple):
     """`n` rows: the unit [n] and the key [n] each belongs to (from 0), and one value column [n] per name."""
 
     unit: NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,7 @@ from evalframe.stats.draws import SwapMethod
 TIE = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
-class SwapTest:
+class SwapTest(NamedTuple):
     """`extreme` of `draws` were at least as far from zero as the observed change; `min_p` is the least p possible."""
 
     p_value: float | None

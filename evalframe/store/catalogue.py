@@ -17,7 +17,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalframe.store import layout
 from evalframe.store.layout import CATALOGUE
@@ -35,8 +35,7 @@ SEALS_INDEX, FILES_INDEX = "seals", "sealed_files"
 """Tables of a segment that say what its seals say, so that no seal need be opened."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """One Parquet file of a segment.
 
     covers: positions, in the segment's seals, of those whose rows of `table` it holds. fingerprint: the protocol

@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,8 +32,7 @@ _SAMPLE = 1 << 14
 _REPEATS = 4  # a dictionary pays when a value is seen this often on average
 
 
-@dataclass(frozen=True)
-class Encoding:
+class Encoding(NamedTuple):
     """How the leaf columns of one table are written, by their Parquet paths."""
 
     dictionary: list[str]
