@@ -20,8 +20,8 @@ from evalframe.underway import counted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ROW_BYTES = 3 << 10
-"""Memory that a row of a divided table may take while its part is answered: ten groups of its own, and room."""
+ROW_BYTES = 1 << 10
+"""Memory that a row of a divided table may take while its part is answered. Groups of its own that need more spill."""
 
 
 class Parted(Grouped):

@@ -15,9 +15,9 @@ WITH
 rankings AS (
     SELECT
         run_id, stratum, kind, horizon_s,
-        row_number() OVER (
+        CAST(row_number() OVER (
             ORDER BY run_id NULLS LAST, stratum NULLS LAST, kind NULLS LAST, horizon_s NULLS LAST
-        ) AS ranking
+        ) AS INTEGER) AS ranking
     FROM (SELECT DISTINCT run_id, stratum, kind, horizon_s FROM floor_score_groups) AS named
 ),
 -- Equal scores of all clusters are one term, which is rounded once, however the events are clustered. One integer to

@@ -16,32 +16,40 @@ not: The older endpoint diagnostic; it knows no events and no competing outcome.
 source: EasyCom floor events, "How to decide whether errors decreased"
 --- */
 WITH
+-- One integer to partition by instead of columns of text and doubles: most of the time goes into the windows.
+rankings AS (
+    SELECT
+        run_id, stratum, horizon_s,
+        CAST(row_number() OVER (
+            ORDER BY run_id NULLS LAST, stratum NULLS LAST, horizon_s NULLS LAST
+        ) AS INTEGER) AS ranking
+    FROM (SELECT DISTINCT run_id, stratum, horizon_s FROM floor_frame_groups) AS named
+),
 tied AS (
     SELECT
-        run_id, stratum, horizon_s, score,
-        CAST(sum(n_positive) AS BIGINT) AS n_positive,
-        CAST(sum(n_negative) AS BIGINT) AS n_negative,
-        CAST(sum(n_excluded) AS BIGINT) AS n_excluded
-    FROM floor_frame_groups
-    GROUP BY run_id, stratum, horizon_s, score
+        r.ranking, g.score,
+        CAST(sum(g.n_positive) AS BIGINT) AS n_positive,
+        CAST(sum(g.n_negative) AS BIGINT) AS n_negative,
+        CAST(sum(g.n_excluded) AS BIGINT) AS n_excluded
+    FROM floor_frame_groups AS g
+    JOIN rankings AS r ON r.run_id = g.run_id AND r.stratum = g.stratum AND r.horizon_s = g.horizon_s
+    GROUP BY r.ranking, g.score
 ),
 accepted AS (
     -- The null score comes last and holds neither positives nor negatives, so it adds nothing.
     SELECT
-        run_id, stratum, horizon_s, n_positive, n_negative, n_excluded,
+        ranking, n_positive, n_negative, n_excluded,
         sum(n_positive) OVER (
-            PARTITION BY run_id, stratum, horizon_s
-            ORDER BY score DESC NULLS LAST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            PARTITION BY ranking ORDER BY score DESC NULLS LAST ROWS UNBOUNDED PRECEDING
         ) AS hits,
         sum(n_positive + n_negative) OVER (
-            PARTITION BY run_id, stratum, horizon_s
-            ORDER BY score DESC NULLS LAST ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            PARTITION BY ranking ORDER BY score DESC NULLS LAST ROWS UNBOUNDED PRECEDING
         ) AS taken
     FROM tied
 ),
 summed AS (
     SELECT
-        run_id, stratum, horizon_s,
+        ranking,
         CAST(sum(n_positive) AS BIGINT) AS n_positive,
         CAST(sum(n_positive + n_negative + n_excluded) AS BIGINT) AS n_items,
         CAST(sum(n_excluded) AS BIGINT) AS n_excluded,
@@ -51,22 +59,23 @@ summed AS (
             )
         END) AS area
     FROM accepted
-    GROUP BY run_id, stratum, horizon_s
+    GROUP BY ranking
 )
 SELECT
-    run_id,
-    stratum,
-    horizon_s,
-    CASE WHEN n_positive > 0 THEN CAST(area AS DOUBLE) / CAST(n_positive AS DOUBLE) END AS value,
+    r.run_id,
+    r.stratum,
+    r.horizon_s,
+    CASE WHEN s.n_positive > 0 THEN CAST(s.area AS DOUBLE) / CAST(s.n_positive AS DOUBLE) END AS value,
     CAST(NULL AS DOUBLE) AS numerator,
-    n_positive AS denominator,
-    n_items,
-    n_excluded,
+    s.n_positive AS denominator,
+    s.n_items,
+    s.n_excluded,
     CAST(0 AS BIGINT) AS n_failed,
-    CASE WHEN n_positive > 0 THEN 'ok' ELSE 'undefined' END AS status,
+    CASE WHEN s.n_positive > 0 THEN 'ok' ELSE 'undefined' END AS status,
     CASE
-        WHEN n_positive > 0 THEN NULL
-        WHEN n_items = n_excluded THEN 'no_items'
+        WHEN s.n_positive > 0 THEN NULL
+        WHEN s.n_items = s.n_excluded THEN 'no_items'
         ELSE 'no_positives'
     END AS reason
-FROM summed
+FROM summed AS s
+JOIN rankings AS r ON r.ranking = s.ranking
