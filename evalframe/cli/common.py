@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from evalframe.cli import screen
 from evalframe.cli.terminal import Terminal
 from evalframe.errors import UsageError, harmless_json, printable
 
@@ -97,16 +96,21 @@ def _seen(text: str) -> str:
 
 def put_parts(parts: Sequence[str | pa.Table]) -> None:
     """Text and tables for people; text is broken at words where a terminal ends."""
+    from evalframe.cli import screen
+
     put(screen.parts(parts, Terminal.of()))
 
 
 def put_rows(found: Rows, code: int | None = None) -> None:
     """A result for people. code: the exit code, where it is a verdict on what was looked at."""
+    from evalframe.cli import screen
+
     put(screen.result(found, Terminal.of(), code))
 
 
 def show(table: pa.Table, format: Format = Format.TABLE, headlines: Sequence[str] = ()) -> None:
     """Print a table. Headlines are talk: they stand above a drawn table and are left out of data formats."""
+    from evalframe.cli import screen
     from evalframe.verbs import drawing
 
     if format is Format.TABLE:

@@ -9,7 +9,6 @@ import traceback
 
 from cyclopts import App, CycloptsError
 
-from evalframe.cli import screen
 from evalframe.cli.app import tree
 from evalframe.cli.progress import Progress
 from evalframe.cli.terminal import Terminal
@@ -67,6 +66,8 @@ def _failed(error: EvalframeError, *, as_json: bool, debug: bool) -> int:
             return error.exit_code
         except OSError:
             _let_go_of_stdout()
+    from evalframe.cli import screen  # loaded by what shows people something
+
     terminal = Terminal.of(sys.stderr)
     print(terminal.spelled(screen.error(error, terminal)), file=sys.stderr)
     return error.exit_code
