@@ -7,7 +7,7 @@ Sessions of 5,000 rows with turns of seconds are written as Parquet files of som
 calibrate. Each way answers the five rates at recalls 0.7, 0.8 and 0.9; they are compared before anything is printed.
 
     scan floor     DuckDB reads the columns that the relations read, and adds them up
-    relations      operating points from the calibration files, then states file by file, then metrics of all states
+    relations      operating points from the calibration files, then states, some files at a time, then metrics of them
     and rankings   the same with both average precisions
     numpy          the same files read with PyArrow, whole-array NumPy file by file
     loop           the same files, one event at a time
@@ -39,6 +39,7 @@ from evalframe.relations import catalogue, plan
 from tests.benchmarks.timing import Timing, best, peak_memory
 
 ROWS, STEPS, PAUSE_ROWS = 5_000, 10, 10
+PART = 4_000_000  # frames answered at a time: more than a core has to do alone, and some hundred MB
 RECALLS = (7, 8, 9)  # tenths
 DATASET, RUN = "benchmark", "model"
 RATES = (
@@ -70,6 +71,13 @@ class Size:
     @property
     def n_calibrating(self) -> int:
         return max(1, len(self.files) // 10)
+
+    @property
+    def parts(self) -> list[list[int]]:
+        """The files that do not calibrate, so many at a time as have at most PART frames."""
+        numbers = range(self.n_calibrating, len(self.files))
+        some = max(1, PART // (self.per_file * ROWS))
+        return [list(numbers[i : i + some]) for i in range(0, len(numbers), some)]
 
 
 # ---- data -----------------------------------------------------------------------------------------------------------
@@ -169,8 +177,8 @@ def relations(folder: Path, size: Size, rankings: bool) -> dict[str, pa.Table]:
         points = engine.evaluate(plan(catalogue(), ["operating_points"], parameters=settings))["operating_points"]
         engine.bind("operating_points", points)
         parts: dict[str, list[pa.Table]] = {state: [] for state in states}
-        for number in range(size.n_calibrating, len(size.files)):
-            _bind(engine, folder, size, [number], "evaluation")
+        for numbers in size.parts:
+            _bind(engine, folder, size, numbers, "evaluation")
             wanted = plan(catalogue(), states, parameters=settings, given=frozenset({"operating_points"}))
             for state, rows in engine.evaluate(wanted).items():
                 parts[state].append(rows)
