@@ -109,7 +109,7 @@ def meaning(table: str) -> str:
 def packed(segment: Segment) -> bytes:
     """The bytes of a segment's manifest: its digest on the first line, then JSON."""
     facts = {"format": FORMAT, "concerns": dict(segment.concerns), "seals": segment.seals}
-    body = json.dumps({**facts, "parts": [vars(part) for part in segment.parts]}).encode("ascii")
+    body = json.dumps({**facts, "parts": [part._asdict() for part in segment.parts]}).encode("ascii")
     return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
