@@ -16,8 +16,8 @@ from evalframe.engines.choosing import chosen
 from evalframe.engines.duckdb_errors import STEPS, engine_errors, through_arrow
 from evalframe.engines.duckdb_syntax import syntax_of, writes
 from evalframe.engines.limits import check_limits, default_memory_limit
-from evalframe.engines.materialise import kept
-from evalframe.engines.pooling import CLUSTER, as_one_cluster, pooled, with_one_cluster, without_clusters
+from evalframe.engines.materialise import beside, constants, kept, without
+from evalframe.engines.pooling import CLUSTER, as_one_cluster, pooled
 from evalframe.engines.spilling import SpillFolder
 from evalframe.errors import EngineError, RelationError
 from evalframe.relations.body import with_values
@@ -162,12 +162,10 @@ class DuckDB:
                 if relation.name in of_one_cluster:
                     body = as_one_cluster(body, self._clustered(relation.inputs))
                 relation = replace(relation, body=body)
-                if relation.layer == "fact" and relation.name in tables and relation.name in of_one_cluster:
-                    # As long as the data: the one text of all its rows would take as long to write as their numbers.
-                    self._create(
-                        replace(relation, body=without_clusters(body)), as_table=True, name=_HELD + relation.name
-                    )
-                    self._create(replace(relation, body=with_one_cluster(_HELD + relation.name)), as_table=False)
+                if relation.name in tables and (same := constants(relation, plan, of_one_cluster)):
+                    held = _HELD + relation.name
+                    self._create(replace(relation, body=without(body, same)), as_table=True, name=held)
+                    self._create(replace(relation, body=beside(held, same)), as_table=False)
                 elif relation.name in read or relation.name in tables:
                     self._create(relation, as_table=relation.name in tables)
                 else:

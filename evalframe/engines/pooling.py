@@ -38,13 +38,3 @@ def as_one_cluster(body: str, inputs: Mapping[str, str]) -> str:
         f"{quoted(name)} AS (SELECT * REPLACE ('' AS {CLUSTER}) FROM {place})" for name, place in sorted(inputs.items())
     ]
     return f"WITH {', '.join(shadows)}\nSELECT * FROM (\n{body}\n) AS body" if shadows else body
-
-
-def without_clusters(body: str) -> str:
-    """The rows of `body` without a cluster_id, if they have one."""
-    return f"SELECT COLUMNS(lambda name: name <> '{CLUSTER}') FROM (\n{body}\n) AS body"
-
-
-def with_one_cluster(name: str) -> str:
-    """The rows of a temporary table `without_clusters`, all of one cluster."""
-    return f"SELECT *, '' AS {CLUSTER} FROM temp.{quoted(name)}"

@@ -20,7 +20,8 @@ class Plan:
     relations: what is computed. given: relations whose rows are supplied as data. tables: contract tables read.
     style: `steps` (an engine may keep intermediate results), `ctes` (one query per output), `views` (text that BI
     tools and other engines can keep). pooled: an engine may add up over all clusters where no output shows one.
-    one_cluster: for a part of a plan, which relations that means; None where the plan's own outputs say.
+    one_cluster: for a part of a plan, which relations that means; None where the plan's own outputs say. run_id: the
+    only run that the sources hold rows of; None where there may be several.
     """
 
     outputs: tuple[str, ...]
@@ -31,6 +32,7 @@ class Plan:
     style: Style = "steps"
     pooled: bool = False
     one_cluster: frozenset[str] | None = None
+    run_id: str | None = None
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -83,12 +85,14 @@ def plan(
     parameters: Mapping[str, str] | None = None,
     given: frozenset[str] = frozenset(),
     pooled: bool = False,
+    run_id: str | None = None,
 ) -> Plan:
     """The plan for `outputs`.
 
     `parameters` are the settings of one protocol; those that the closure reads must be there (UnknownName otherwise)
     and only those enter the plan. `given` names relations supplied as data instead of being computed. `pooled`: the
-    outputs are all that is wanted, so clusters that none of them shows need not be kept apart.
+    outputs are all that is wanted, so clusters that none of them shows need not be kept apart. `run_id`: all rows are
+    of this run, so that an engine need not keep its name with each.
     """
     outputs = tuple(dict.fromkeys(outputs))
     relations = catalogue.closure(*outputs, given=given)
@@ -110,6 +114,7 @@ def plan(
         parameters={name: settings[name] for name in needed},
         style=style,
         pooled=pooled,
+        run_id=run_id,
     )
 
 

@@ -111,7 +111,8 @@ def score(
         own = relations.own_metrics(run.tables)
         identity = identify(protocol, protocol.settings(settings), relations, vocabulary_of(run.tables), own)
         outputs = tuple(dict.fromkeys((*identity.metric_fingerprints, *protocol.stored, *also, protocol.items)))
-        with engine.answering(plan(relations, outputs, parameters=identity.parameters, pooled=True)) as answers:
+        asked = plan(relations, outputs, parameters=identity.parameters, pooled=True, run_id=run.run_id)
+        with engine.answering(asked) as answers:
             digest = digest_of_blocks(blocks(answers.reader(protocol.items, order=ITEM_COLUMNS), BLOCK))
             values = _metric_values(run.run_id, identity, digest, answers, relations, origin, taint)
             shown = {name: answers.table(name) for name in also}

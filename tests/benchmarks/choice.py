@@ -7,7 +7,7 @@ every row in seven populations, then read in these ways, interleaved, best of RE
 
     scan floor     DuckDB reads probabilities, labels and cells and adds them up
     seven metrics  accuracy, nll, brier, ece, mean confidence, confident error rate and coverage at 5 % error, in every
-                   population, clusters left together as in scoring
+                   population, clusters left together and the run named beside the rows as in scoring
     per cluster    the same with the states of every cluster kept apart, as comparing needs them
     six metrics    without the coverage, which alone needs an order of the rows
     numpy          the seven for all rows, vectorised, one core, with the reading of the file
@@ -123,7 +123,7 @@ def scan_floor(folder: Path, threads: int | None) -> None:
 
 
 def evaluated(folder: Path, metrics: tuple[str, ...], pooled: bool, threads: int | None) -> dict[str, float]:
-    wanted = plan(catalogue(), metrics, parameters=KEV.settings(), pooled=pooled)
+    wanted = plan(catalogue(), metrics, parameters=KEV.settings(), pooled=pooled, run_id="r" if pooled else None)
     with opened(folder, threads) as engine:
         found = engine.evaluate(wanted)
     return {name: _of_all(table) for name, table in found.items()}

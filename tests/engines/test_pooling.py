@@ -10,8 +10,10 @@ import pytest
 
 from evalframe.engines.duckdb import DuckDB
 from evalframe.engines.pooling import pooled
+from evalframe.errors import EngineError
 from evalframe.protocols import protocol
 from evalframe.relations import Catalogue, plan
+from evalframe.relations.plan import Plan
 from tests.engines.systems import LABELS, system
 
 ROWS = {"run_id": ["r"] * 4, "cluster_id": ["a", "a", "b", "c"], "n": [1, 2, 3, 4]}
@@ -82,14 +84,31 @@ def test_what_is_bound_is_pooled_as_what_the_plan_computes_is(relations: Catalog
         assert engine.evaluate(wanted)["total"].to_pylist() == [{"run_id": "r", "value": 10.0, "n_items": 1}]
 
 
-def test_a_kept_fact_is_written_without_its_one_cluster(relations: Catalogue) -> None:
-    wanted = plan(relations, ["total"], pooled=True)
-    kept_fact = tuple(replace(each, materialize=True) if each.layer == "fact" else each for each in wanted.relations)
+def keeping(relations: Catalogue, run_id: str | None) -> Plan:
+    """The plan of total, which keeps its fact."""
+    wanted = plan(relations, ["total"], pooled=True, run_id=run_id)
+    facts = tuple(replace(each, materialize=True) if each.layer == "fact" else each for each in wanted.relations)
+    return replace(wanted, relations=facts)
+
+
+@pytest.mark.parametrize(("run_id", "columns"), [(None, ["run_id", "n"]), ("r", ["n"])])
+def test_a_kept_fact_is_written_without_what_all_its_rows_share(
+    relations: Catalogue, run_id: str | None, columns: list[str]
+) -> None:
     with DuckDB(threads=1) as engine:
         engine.bind("class_labels", pa.table(ROWS))
-        with engine.answering(replace(wanted, relations=kept_fact)) as answers:
-            tables = engine.query("SELECT column_name FROM duckdb_columns() WHERE table_name = 'kept rows_kept'")
-            assert tables["column_name"].to_pylist() == ["run_id", "n"]
-            assert engine.query("SELECT DISTINCT cluster_id FROM rows_kept")["cluster_id"].to_pylist() == [""]
+        with engine.answering(keeping(relations, run_id)) as answers:
+            held = engine.query("SELECT column_name FROM duckdb_columns() WHERE table_name = 'kept rows_kept'")
+            assert held["column_name"].to_pylist() == columns
+            shared = engine.query("SELECT DISTINCT run_id, cluster_id FROM rows_kept").to_pylist()
+            assert shared == [{"run_id": "r", "cluster_id": ""}]
             assert answers.table("total").to_pylist() == [{"run_id": "r", "value": 10.0, "n_items": 1}]
         assert not engine.query("SELECT 1 FROM duckdb_tables() WHERE table_name = 'kept rows_kept'").num_rows
+
+
+def test_rows_of_another_run_than_the_plan_names_are_refused(relations: Catalogue) -> None:
+    with DuckDB(threads=1) as engine:
+        engine.bind("class_labels", pa.table(ROWS))
+        with pytest.raises(EngineError, match="a row of another run than o'1"):
+            engine.evaluate(keeping(relations, "o'1"))
+        assert engine.evaluate(keeping(relations, "r"))["total"]["value"].to_pylist() == [10.0]
