@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -18,6 +21,9 @@ VERSION = 1
 POINT = ("trajectory_index", "query_task", "prefix_index", "frame_index", "progress", "success_probability")
 """What is read of `progress_traces`."""
 
+_PART = 1 << 20
+"""Points worked on together: what is made of them is small enough for memory to be used again, not asked for anew."""
+
 _COMPUTED = ("window_trend", "window_pearson", "mse", "mae", "spearman")
 _FILTERING = ("filter_pearson", "filter_final", "filter_delta", "filter_slope", "filter_late_mean")
 
@@ -33,8 +39,37 @@ def progress_features(
     checks both).
     """
     labels = labels.sort("trajectory_index")
+    parts = [_of_some(*part) for part in _parts(traces.select(POINT), targets, labels)]
+    return (
+        pl.concat(parts)
+        .with_columns(
+            run_id=pl.lit(run_id),
+            step=pl.lit(step, pl.Int64),
+            feature_version=pl.lit(VERSION, pl.Int64),
+        )
+        .select(contract("progress_features").names)
+    )
+
+
+def _parts(traces: pl.DataFrame, targets: pl.DataFrame, labels: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, ...]]:
+    """The three frames, of some trajectories at a time where rows are sorted by them, else as they are."""
+    by = "trajectory_index"
+    size = max(1, _PART * len(labels) // max(1, len(traces)))
+    if len(labels) <= size or not (traces[by].is_sorted() and targets[by].is_sorted()):
+        yield traces, targets, labels
+        return
+    starts = labels[by].gather_every(size)
+    ends = [np.append(side[by].search_sorted(starts).to_numpy(), len(side)) for side in (traces, targets, labels)]
+    for cuts in zip(*map(pairwise, ends), strict=True):
+        yield tuple(
+            side.slice(start, end - start) for side, (start, end) in zip((traces, targets, labels), cuts, strict=True)
+        )
+
+
+def _of_some(traces: pl.DataFrame, targets: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """`progress_features` without what is the same in all rows. labels are sorted."""
     # Polars adds the numbers of a group in another order where they lie in several pieces.
-    points = traces.select(POINT).rechunk()
+    points = traces.rechunk()
     first = _starts(points)
     if not _in_order(points, first):
         points = points.sort("trajectory_index", "query_task", "prefix_index")
@@ -45,16 +80,8 @@ def progress_features(
     if len(silent):
         traced = pl.concat([traced, silent], how="diagonal").sort("trajectory_index", "query_task")
     empty = pl.lit([], dtype=pl.List(pl.Float64))
-    return (
-        _joined(traced, labels, "trajectory_index")
-        .with_columns(
-            run_id=pl.lit(run_id),
-            step=pl.lit(step, pl.Int64),
-            window_trend=pl.col("window_trend").fill_null(empty),
-            window_pearson=pl.col("window_pearson").fill_null(empty),
-            feature_version=pl.lit(VERSION, pl.Int64),
-        )
-        .select(contract("progress_features").names)
+    return _joined(traced.drop("trace", "is_own"), labels, "trajectory_index").with_columns(
+        pl.col("window_trend", "window_pearson").fill_null(empty)
     )
 
 
@@ -77,8 +104,9 @@ def _in_order(points: pl.DataFrame, first: Rows) -> bool:
 def _summaries(points: pl.DataFrame, first: Rows, labels: pl.DataFrame) -> pl.DataFrame:
     """One row per trace: who, how many, and the ends. The final point of a failed trace is not used.
 
-    `trace` is its rank, from 0. labels are sorted by trajectory_index, which counts from 0.
+    `trace` is its rank, from 0. labels are sorted by trajectory_index, which counts by one.
     """
+    place = points["trajectory_index"].gather(first) - labels["trajectory_index"][0]
     n_points = np.diff(first, append=len(points)).astype(np.int64)
     progress = points["progress"]
     n_failed = np.zeros_like(n_points)
@@ -91,7 +119,7 @@ def _summaries(points: pl.DataFrame, first: Rows, labels: pl.DataFrame) -> pl.Da
         .select("trajectory_index", "query_task")
         .with_row_index("trace")
         .with_columns(
-            is_own=pl.col("query_task") == labels["task"].gather(points["trajectory_index"].gather(first)),
+            is_own=pl.col("query_task") == labels["task"].gather(place),
             n_points=n_points,
             n_failed=n_failed,
             final_progress=progress.gather(last),

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalframe.engines.duckdb import DuckDB
-from evalframe.features import long, short
+from evalframe.features import long, progress, short
 from evalframe.features.prefixes import padded, prefix_ends, query_frames
 from evalframe.protocols import protocol
 from evalframe.relations import catalogue, plan
@@ -123,6 +123,24 @@ def test_spearman_of_ties() -> None:
     constant = [(Fraction(54, 10), t) for _, t in given_]
     assert short.features(rows(constant), 5, with_target=True)["spearman"][0] is None
     assert long.features(rows(constant), with_target=True)["spearman"][0] is None
+
+
+@pytest.mark.parametrize("size", [1, 20, 100])
+@pytest.mark.parametrize("mixed", [False, True])
+def test_features_do_not_depend_on_how_many_points_are_worked_on_together(
+    size: int, mixed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = trajectories(1, max_points=14, per_outcome=8)
+    rows, targets = trace_rows(world), target_rows(world)
+    if not mixed:
+        rows, targets = rows.sort("trajectory_id", "prefix_index"), targets.sort("trajectory_id", "frame_index")
+    whole = tables(rows, targets)["progress_features"]
+    parts: list[pl.DataFrame] = []
+    of_some = progress._of_some
+    monkeypatch.setattr(progress, "_PART", size)
+    monkeypatch.setattr(progress, "_of_some", lambda *part: parts.append(of_some(*part)) or parts[-1])
+    assert tables(rows, targets)["progress_features"].equals(whole)
+    assert (len(parts) > 1) is not mixed
 
 
 STATES = ("progress_errors", "failure_counts", "failure_scores", "filter_hits_by_trajectory")
