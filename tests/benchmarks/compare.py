@@ -25,7 +25,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from scipy import stats
 from sklearn.metrics import accuracy_score, average_precision_score, balanced_accuracy_score, f1_score
 
@@ -65,7 +64,7 @@ def classification(folder: Path, size: Size, replicates: int, repeats: int) -> d
             Reader(store, known, engine), WISP, WISP.metrics, WISP.metrics, [side], Request("a", ("b",))
         )
         sampler = measured.resampler._sampler
-        clusters = pa.array(measured.resampler.clusters([run], "all"), pa.large_string())
+        clusters = measured.resampler.clusters([run], "all")
 
         def from_states(kernels: bool) -> np.ndarray:
             kernel_for = sampling.kernel_for
