@@ -192,9 +192,11 @@ class Step:
             yield
 
     def clear_left_over(self) -> None:
-        """Remove what killed processes left."""
+        """Remove what killed processes left, and parts that a finished step could not be rid of."""
         for folder in (self.folder, self.parts):
             staging.clear(folder)
+        if self.finished and self.parts.exists():
+            self.clear_parts()
 
     def begin(self, checkpoint_sha256: str) -> None:
         """Record which checkpoint the step is about. Raises ManifestDiffers where it was begun with another."""

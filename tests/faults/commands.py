@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -242,6 +243,7 @@ def prepare(command: Command, given: Path, base: Path) -> None:
 def call(words: str, given: Path, base: Path) -> int:
     """The exit code of a command line; `#` stands for a space within a word."""
     from evalframe.cli.run import run
+    from evalframe.errors import EvalframeError
     from evalframe.store import Store
 
     os.chdir(base)
@@ -249,7 +251,11 @@ def call(words: str, given: Path, base: Path) -> int:
     if "{database}" in words:
         folders["database"] = databases.uri(base)
     if words == "compact":
-        Store.open(base / "store").compact()
+        try:
+            Store.open(base / "store").compact()
+        except EvalframeError as error:
+            print(error, file=sys.stderr)
+            return error.exit_code
         return 0
     return run([word.format(**folders).replace("#", " ") for word in words.split()])
 

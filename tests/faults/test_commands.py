@@ -33,9 +33,9 @@ KILLS = {
         *("part.write@40=ENOSPC", "seal.before_rename=EIO", "output.write=ENOSPC", "output.published=EIO"),
     ],
     "export csv again": ["output.member@3", "output.replaced", "output.remove", "output.replaced=EIO"],
-    "robometer evaluate": ["output.made@7"],
+    "robometer evaluate": ["output.made@7", "output.remove=EIO"],
     "store gc": ["gc.before_remove@2"],
-    "compaction": ["compaction.before_rename", "compaction.after_rename"],
+    "compaction": ["compaction.before_rename", "compaction.after_rename", "compaction.before_rename=ENOSPC"],
 }
 
 
