@@ -112,11 +112,12 @@ def _table(table: pa.Table, terminal: Terminal) -> Iterator[str]:
 
 
 def _columns(table: pa.Table) -> list[layout.Column]:
+    from evalframe.verbs import cells as values
     from evalframe.verbs import drawing
 
     made = []
     for place, field in enumerate(table.schema):
-        cells = tuple(drawing.figures(table[place].to_pylist()))
+        cells = tuple(drawing.figures(values.listed(table[place])))
         number = drawing.is_number(field.type) or all(map(_NUMBER.fullmatch, cells))
         made.append(layout.Column(printable(field.name), cells, number))
     return made

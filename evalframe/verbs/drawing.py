@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
-import decimal
 import io
 import re
 from collections.abc import Sequence
@@ -15,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalframe.errors import printable
+from evalframe.verbs.cells import duration, jsonable, listed
 
 
 def cell(value: object) -> str:
@@ -27,6 +26,8 @@ def cell(value: object) -> str:
         return f"{value:.6g}"
     if isinstance(value, datetime.datetime):
         return value.isoformat(sep=" ", timespec="seconds").replace("+00:00", "Z")
+    if isinstance(value, pa.MonthDayNano):
+        return duration(value)
     if isinstance(value, list):
         return ", ".join("=".join(map(cell, v)) if isinstance(v, tuple) else cell(v) for v in value)
     return printable(str(value))
@@ -47,7 +48,7 @@ def figures(values: Sequence[Any]) -> list[str]:
 def without_empty(data: pa.Table) -> pa.Table:
     """The table without the columns that say nothing in any row; the first is kept."""
     first, *rest = data.column_names
-    return data.select([first, *(name for name in rest if any(cell(value) for value in data[name].to_pylist()))])
+    return data.select([first, *(name for name in rest if any(map(cell, listed(data[name]))))])
 
 
 def wrapped(line: str, width: int) -> list[str]:
@@ -63,7 +64,7 @@ def wrapped(line: str, width: int) -> list[str]:
 def table(data: pa.Table) -> str:
     """Columns aligned with spaces, every cell in full."""
     names = data.column_names
-    body = [[cell(row) for row in data[i].to_pylist()] for i in range(len(names))]
+    body = [list(map(cell, listed(column))) for column in data.itercolumns()]
     numeric = [is_number(field.type) for field in data.schema]
     heads = [printable(name) for name in names]
     widths = [max([len(head), *map(len, column)]) for head, column in zip(heads, body, strict=True)]
@@ -97,7 +98,7 @@ def csv(data: pa.Table) -> str:
     stream = io.StringIO()
     out = writer.writer(stream, lineterminator="\n")
     out.writerow([safe(name) for name in data.column_names])
-    for row in zip(*map(_values, data.itercolumns()), strict=True):
+    for row in zip(*map(_csv_values, data.itercolumns()), strict=True):
         cells = ("" if v is None else _csv_cell(v) for v in row)
         out.writerow([safe(cell) if isinstance(cell, str) else cell for cell in cells])
     return stream.getvalue()
@@ -109,8 +110,8 @@ def html(data: pa.Table) -> str:
     named = zip(kinds, data.column_names, strict=True)
     head = "".join(f"<th{kind}>{escape(printable(n))}</th>" for kind, n in named)
     lines = (
-        "".join(f"<td{kind}>{escape(cell(v))}</td>" for kind, v in zip(kinds, row.values(), strict=True))
-        for row in data.to_pylist()
+        "".join(f"<td{kind}>{escape(cell(v))}</td>" for kind, v in zip(kinds, row, strict=True))
+        for row in zip(*map(listed, data.itercolumns()), strict=True)
     )
     return (
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
@@ -154,21 +155,14 @@ def latex(data: pa.Table, headlines: Sequence[str] = (), legend: Sequence[str] =
 
 def _texts(data: pa.Table) -> list[list[str]]:
     """The rows as text, the numbers of a column to equally many decimals."""
-    columns = [figures(data[place].to_pylist()) for place in range(data.num_columns)]
+    columns = [figures(listed(column)) for column in data.itercolumns()]
     return [list(cells) for cells in zip(*columns, strict=True)]
 
 
 def rows(data: pa.Table) -> list[dict[str, Any]]:
-    """The rows as JSON values: a non-finite number is null, times are ISO text, exact decimals stay text."""
-    columns = [_values(column) for column in data.itercolumns()]
+    """The rows as JSON values, which `cells.jsonable` says more of."""
+    columns = [jsonable(column) for column in data.itercolumns()]
     return [dict(zip(data.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    """The values of a column as JSON values. Text and whole numbers are most cells and need no second look."""
-    kind, found = column.type, column.to_pylist()
-    plain = pa.types.is_large_string(kind) or pa.types.is_string(kind) or pa.types.is_integer(kind)
-    return found if plain else [_jsonable(value) for value in found]
 
 
 _TEX = {
@@ -200,24 +194,9 @@ def _md_text(text: str) -> str:
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|+~" else c for c in printable(text))
 
 
-def _jsonable(value: Any) -> Any:
-    if value is None:
-        return None
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, list):
-        if value and all(isinstance(v, tuple) and len(v) == 2 for v in value):
-            return {str(k): _jsonable(v) for k, v in value}
-        return [_jsonable(v) for v in value]
-    if isinstance(value, dict):
-        return {str(k): _jsonable(v) for k, v in value.items()}
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, decimal.Decimal | datetime.timedelta):
-        return str(value)
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
-    return value
+def _csv_values(column: pa.ChunkedArray) -> list[Any]:
+    # A decimal is spelled with all its digits here, which a JSON number would not keep.
+    return listed(column) if pa.types.is_decimal(column.type) else jsonable(column)
 
 
 def _csv_cell(value: Any) -> Any:

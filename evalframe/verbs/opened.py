@@ -103,6 +103,7 @@ class Store:
     def sql(self, query: str, *, runs: Sequence[str] | str | None = None) -> Answer:
         """The answer to one SELECT. Contract tables and all relations of sql/ are views; everything else is refused.
 
+        Of columns with one name the second is named `name_1`, since rows of JSON and files hold a name once.
         runs: look at these alone. A relation is computed from the predictions of all runs that are looked at.
         """
         from evalframe.verbs.sql import ask

@@ -13,13 +13,12 @@ from evalframe.errors import UnknownName
 from evalframe.protocols import default_protocols
 from evalframe.protocols.wisp_har import FROZEN_TOLERANCE
 from evalframe.relations import Catalogue, Plan, catalogue, plan
+from evalframe.relations.layers import STAMPS
 from evalframe.relations.plan import quoted
 from evalframe.store import Store
 from evalframe.verbs.sealed_rows import SealedRows
 
 _ERRATA = "known_bad"
-STAMPS = ("protocol", "protocol_fingerprint")
-"""Columns that rows of a relation get when they are sealed."""
 
 
 def ask(store: Store, query: str, relations: Catalogue | None = None, runs: Collection[str] | None = None) -> pa.Table:
@@ -55,7 +54,16 @@ def ask(store: Store, query: str, relations: Catalogue | None = None, runs: Coll
             rows = plans[name].query(name)
             engine.view(name, _without_known_bad(rows) if _leaves_out(relations, name) else rows)
         engine.lock()
-        return engine.query(query)
+        return _told_apart(engine.query(query))
+
+
+def _told_apart(answer: pa.Table) -> pa.Table:
+    """The answer with one name for each column, by the engine's own rule for tables: `a`, `a_1`."""
+    names: list[str] = []
+    for name in answer.column_names:
+        numbered = (f"{name}_{number}" for number in range(1, len(names) + 1))
+        names.append(next(other for other in (name, *numbered) if other not in names))
+    return answer.rename_columns(names)
 
 
 def _tables(relations: Catalogue, named: Collection[str], plans: Mapping[str, Plan]) -> list[str]:
