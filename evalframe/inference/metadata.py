@@ -79,6 +79,7 @@ def _parsed(content: bytes, where: str) -> Any:
 def _checked(said: Any, where: str) -> Metadata:
     if not isinstance(said, dict):
         raise _refuse(where, "the metadata is no object", '{"classes": [...], ...}', repr(said))
+    said = _with_decoder(said)
     known = Metadata.__dataclass_fields__
     if unknown := sorted(set(said) - set(known)):
         raise _refuse(where, f"{unknown[0]} means nothing here", ", ".join(known), ", ".join(unknown))
@@ -96,6 +97,14 @@ def _checked(said: Any, where: str) -> Metadata:
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
         raise _refuse(where, "classes are not named", "a list of text, in the order of the outputs", repr(classes))
     return Metadata(**{**said, "classes": Vocabulary(classes, where).names})
+
+
+def _with_decoder(said: dict[str, Any]) -> dict[str, Any]:
+    """What is said, with what one call predicts under `decoder`: its two words say it under any other name too."""
+    names = [name for name, value in said.items() if value in get_args(Decoder)]
+    if "decoder" in said or len(names) != 1:
+        return said
+    return {"decoder" if name == names[0] else name: value for name, value in said.items()}
 
 
 def _is_count(value: Any) -> bool:

@@ -156,6 +156,7 @@ SAID: dict[str, object] = {
     "time of zero": metadata(time=0),
     "channels true": metadata(channels=True),
     "no object": [1],
+    "two decoders": {**metadata(), "mode": "per_participant_sequence"},
 }
 
 
@@ -164,6 +165,13 @@ def test_metadata_that_cannot_be_meant_are_refused(said: object, tmp_path: Path)
     archive = rewritten(sound(tmp_path), lambda m: m.update({"extra/evalframe.json": json.dumps(said).encode()}))
     with pytest.raises(MetadataRefused):
         load(archive)
+
+
+def test_the_word_for_what_a_call_predicts_is_known_under_any_name(tmp_path: Path) -> None:
+    said = metadata("per_participant_sequence")
+    said["prediction"] = said.pop("decoder")
+    archive = rewritten(sound(tmp_path), lambda m: m.update({"extra/evalframe.json": json.dumps(said).encode()}))
+    assert load(archive).metadata.decoder == "per_participant_sequence"
 
 
 def test_metadata_may_stand_beside_the_archive_and_must_then_agree(tmp_path: Path) -> None:
