@@ -140,9 +140,10 @@ def of_protocol(known: Catalogue, one: Protocol, given: Mapping[str, str]) -> Ex
     text += ["", "metrics:"]
     for metric in one.metrics:
         relation = known.relations[metric]
-        mark = " (primary)" if metric in one.primary else ""
+        marks = [f"relation {metric}"] * (metric != relation.published) + ["primary"] * (metric in one.primary)
+        mark = f" ({', '.join(marks)})" if marks else ""
         text += [
-            f"  {metric}{mark}: {relation.unit}, {relation.better} is better",
+            f"  {relation.published}{mark}: {relation.unit}, {relation.better} is better",
             *_paragraph(relation.definition, "      "),
         ]
     body = {
@@ -164,8 +165,11 @@ def of_protocol(known: Catalogue, one: Protocol, given: Mapping[str, str]) -> Ex
             }
             for p in one.parameters
         ],
-        "metrics": [{"name": m, "fingerprint": f} for m, f in identity.metric_fingerprints.items()],
-        "primary": list(one.primary),
+        "metrics": [
+            {"name": identity.published[metric], "relation": metric, "fingerprint": fingerprint}
+            for metric, fingerprint in identity.metric_fingerprints.items()
+        ],
+        "primary": [identity.published[metric] for metric in one.primary],
         "stored": list(one.stored),
     }
     return Explanation(("\n".join(text),), body)

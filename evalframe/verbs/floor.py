@@ -100,7 +100,7 @@ class Evaluated(Rows):
             "thresholds": [row for one in self.rows for row in one.thresholds()],
             "rows": [row for one in self.rows for row in one.events()],
             "strata": [row for one in self.rows for row in one.strata()],
-            "metric_fingerprints": dict(self.scored[0].identity.metric_fingerprints),
+            "metric_fingerprints": self.scored[0].identity.published_fingerprints,
             "tainted": calibration.taint is not None,
             "taint_reason": calibration.taint,
         }
@@ -222,7 +222,7 @@ def evaluate(
                 protocol,
                 {**chosen, **calibration.parameters()},
                 store=opened,
-                relations=catalogue(*([relations] if relations else [])),
+                relations=catalogue(relations),
                 also=(REPORT, "operating_points"),
                 look=partial(_draw, shown, one.name, run, print_event_timelines),
                 taint=calibration.taint,

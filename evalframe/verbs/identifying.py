@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Identity:
-    """What a set of numbers is the answer to."""
+    """What a set of numbers is the answer to. metric_fingerprints: by relation. published: the name that each
+    relation's metric has outside."""
 
     protocol: Protocol
     parameters: Mapping[str, str]
     metric_fingerprints: Mapping[str, str]
+    published: Mapping[str, str]
+
+    @property
+    def published_fingerprints(self) -> dict[str, str]:
+        """The metric fingerprints by the names under which the values are published."""
+        return {self.published[metric]: fingerprint for metric, fingerprint in self.metric_fingerprints.items()}
 
     @cached_property
     def fingerprint(self) -> str:
@@ -52,7 +59,7 @@ def identify(
         )
         for metric in (*protocol.metrics, *own)
     }
-    return Identity(protocol, settings, prints)
+    return Identity(protocol, settings, prints, {metric: relations.relations[metric].published for metric in prints})
 
 
 def vocabulary_of(tables: Mapping[str, Rows]) -> list[str]:

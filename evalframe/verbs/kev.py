@@ -48,7 +48,7 @@ class ChoiceScores(Scored):
             "run_id": self.run_id,
             **report(self.to_pylist(), rows["choice_bins"], rows["choice_selections"]),
             "parameters": dict(self.identity.parameters),
-            "metric_fingerprints": dict(self.identity.metric_fingerprints),
+            "metric_fingerprints": self.identity.published_fingerprints,
             "data_digest": self.data_digest,
             "inputs": dict(self.inputs),
             "calibration": self.calibration,
@@ -102,7 +102,7 @@ def score(
             protocol,
             chosen,
             store=None if store is None else Store.open(store, create=True),
-            relations=catalogue(*([relations] if relations else [])),
+            relations=catalogue(relations),
             also=_ALSO,
             taint=taint,
         )

@@ -46,7 +46,7 @@ class Classified(Scored):
             "n_failed": rows[0]["n_failed"],
             "metrics": {row["metric"]: row["value"] for row in rows},
             "undefined": {row["metric"]: row["reason"] for row in rows if row["status"] != "ok"},
-            "metric_fingerprints": dict(self.identity.metric_fingerprints),
+            "metric_fingerprints": self.identity.published_fingerprints,
             "parameters": dict(self.identity.parameters),
             "per_class": [{k: entry[k] for k in per_class} for entry in self.relations["class_report"].to_pylist()],
             "confusion_matrix": matrix,
@@ -88,7 +88,7 @@ def score(
             protocol(PROTOCOL),
             settings,
             store=None if store is None else Store.open(store, create=True),
-            relations=catalogue(*([relations] if relations else [])),
+            relations=catalogue(relations),
             also=VIEWS,
         )
     result = Classified(**vars(scored), classes=saved.classes, data_sha256=saved.data_sha256)

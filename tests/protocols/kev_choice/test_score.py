@@ -10,6 +10,7 @@ import pytest
 
 import evalframe
 from evalframe.errors import StoreConflict, UnknownName, UsageError
+from evalframe.verbs.explain import explain
 from evalframe.verbs.kev import ChoiceScores, score
 
 ROWS: list[dict[str, Any]] = [
@@ -132,6 +133,16 @@ def test_parameters_are_part_of_the_identity_of_the_numbers_they_define(rows: Pa
     }
     assert "ece" in changed
     assert not changed & {"score_mae", "rps", "pairs", "flip_rate"}
+
+
+def test_fingerprints_stand_under_the_names_that_their_values_have(scored: ChoiceScores) -> None:
+    by_value = {row["metric"]: row["metric_fingerprint"] for row in scored.to_pylist()}
+    assert scored.body()["metric_fingerprints"] == by_value
+    assert "accuracy" in by_value
+    explained = explain("kev-choice/2").body
+    assert {one["name"]: one["fingerprint"] for one in explained["metrics"]} == by_value
+    assert {"name": "accuracy", "relation": "choice_accuracy"}.items() <= explained["metrics"][0].items()
+    assert explained["primary"][0] == "accuracy"
 
 
 def test_the_policies_share_no_fingerprint(rows: Path, scored: ChoiceScores) -> None:
