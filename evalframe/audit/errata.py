@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from evalframe.audit.inventory import text_columns
 from evalframe.audit.recorded import Record
-from evalframe.contracts import conform, contract
+from evalframe.contracts import contract, from_rows
 from evalframe.errors import InventoryRefused
 
 KINDS = ("run", "scorer")
@@ -42,8 +42,7 @@ class Errata:
             for kind, named in zip(KINDS, (self.runs, self.scorers), strict=True)
             for name, reason in named.items()
         ]
-        known_bad = contract("known_bad")
-        return conform(known_bad, pa.Table.from_pylist(rows, schema=known_bad.arrow_schema()))
+        return from_rows(contract("known_bad"), rows)
 
 
 def read_errata(path: Path) -> Errata:

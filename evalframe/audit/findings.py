@@ -8,7 +8,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from evalframe.contracts import conform, contract
+from evalframe.contracts import contract, from_rows
 
 Gate = Literal["checkpoint_loading", "prediction_equivalence", "export_equivalence", "metric_equivalence"]
 GATES: tuple[Gate, ...] = (
@@ -36,6 +36,5 @@ class Finding:
 
 def findings_table(gate_id: str, findings: Iterable[Finding]) -> pa.Table:
     """Table `gate_findings`."""
-    table = contract("gate_findings")
     rows = [{"gate_id": gate_id, **asdict(finding)} for finding in findings]
-    return conform(table, pa.Table.from_pylist(rows, schema=table.arrow_schema()))
+    return from_rows(contract("gate_findings"), rows)

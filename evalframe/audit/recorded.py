@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalframe.audit.inventory import Model, model_ids, text_columns
-from evalframe.contracts import conform, contract
+from evalframe.contracts import contract, from_rows
 from evalframe.errors import FileUnreadable, InventoryRefused
 from evalframe.sources.fields import file_sha256
 from evalframe.sources.npz import told_by
@@ -178,5 +178,4 @@ def recorded_table(records: Iterable[Record], origin: str) -> pa.Table:
         for record in records
         for metric, recorded in record.values.items()
     ]
-    table = contract("frozen_results")
-    return conform(table, pa.Table.from_pylist(rows, schema=table.arrow_schema()))
+    return from_rows(contract("frozen_results"), rows)

@@ -159,11 +159,10 @@ class Comparing:
         if self.request.family_all:
             return True
         primary = {self.catalogue[metric].published for metric in self.protocol.primary}
-        recall = self.protocol.primary_recall
         return (
             row["metric"] in primary
             and row["stratum"] == self.protocol.primary_stratum
-            and (row["recall"] is None or recall is None or row["recall"] == float(recall))
+            and self.protocol.judges_at(row["recall"])
         )
 
     def _verdict(self, outcome: Outcome) -> Verdict:

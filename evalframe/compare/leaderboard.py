@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from evalframe.compare.cells import Cell, cell_of
+from evalframe.compare.sides import FROZEN
 from evalframe.errors import ResultsMissing
 from evalframe.relations import plan
 from evalframe.relations.plan import literal
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from evalframe.relations import Catalogue, Relation
     from evalframe.store import Store
 
-FROZEN = "frozen_catalogue"
 _VALUES = "authoritative_values"
 _COLUMNS = (
     "run_id",

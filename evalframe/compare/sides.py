@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+FROZEN = "frozen_catalogue"
+"""Origin of recorded values that are the authority for their runs."""
+
 
 @dataclass(frozen=True)
 class Side:

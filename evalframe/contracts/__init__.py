@@ -12,7 +12,7 @@ from evalframe.contracts.loading import contract, contracts
 from evalframe.contracts.model import Column, Contract, Reference
 
 if TYPE_CHECKING:
-    from evalframe.contracts.conforming import conform
+    from evalframe.contracts.conforming import conform, from_rows
     from evalframe.contracts.describing import describe
     from evalframe.contracts.examples import example
     from evalframe.contracts.files import read_table
@@ -31,6 +31,7 @@ __all__ = [
     "contracts",
     "describe",
     "example",
+    "from_rows",
     "read_table",
     "table_bytes",
     "validate",
@@ -42,6 +43,7 @@ _LATER = {
     "conform": "conforming",
     "describe": "describing",
     "example": "examples",
+    "from_rows": "conforming",
     "read_table": "files",
     "table_bytes": "writing",
     "validate": "validating",

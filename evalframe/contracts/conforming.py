@@ -5,6 +5,7 @@ Arrow metadata, `not null` and dictionary types do not survive Polars or DuckDB,
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -28,6 +29,11 @@ def conform(contract: Contract, data: Any) -> pa.Table:
     check_names(contract, table.column_names)
     arrays = [_conformed(contract, column, table.column(column.name)) for column in contract.columns]
     return pa.Table.from_arrays(arrays, schema=contract.arrow_schema())
+
+
+def from_rows(contract: Contract, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """Rows given as dictionaries as a table of `contract`. A key that a row lacks is null. Raises as `conform` does."""
+    return conform(contract, pa.Table.from_pylist(list(rows), schema=contract.arrow_schema()))
 
 
 def as_table(data: Any) -> pa.Table:

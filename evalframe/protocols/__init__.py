@@ -13,15 +13,12 @@ __all__ = ["Parameter", "Protocol", "all_protocols", "default_protocols", "proto
 
 def all_protocols() -> tuple[Protocol, ...]:
     """Every declared protocol, sorted by name and version."""
-    packages = [module.name for module in iter_modules(__path__) if module.ispkg]
-    declared = [one for package in packages for one in import_module(f"{__name__}.{package}").PROTOCOLS]
-    return tuple(sorted(declared, key=_order))
+    return tuple(sorted((one for declared in _declared() for one in declared), key=_order))
 
 
 def default_protocols() -> tuple[Protocol, ...]:
     """The first protocol that each system declares: what its relations mean where nobody names a protocol."""
-    packages = [module.name for module in iter_modules(__path__) if module.ispkg]
-    return tuple(import_module(f"{__name__}.{package}").PROTOCOLS[0] for package in packages)
+    return tuple(declared[0] for declared in _declared())
 
 
 def protocol(label: str) -> Protocol:
@@ -41,6 +38,12 @@ def protocol(label: str) -> Protocol:
             hint=f"evalframe explain {near[0]}",
         )
     return found[-1]
+
+
+def _declared() -> list[tuple[Protocol, ...]]:
+    """The protocols of each system, as its package lists them."""
+    packages = [module.name for module in iter_modules(__path__) if module.ispkg]
+    return [import_module(f"{__name__}.{package}").PROTOCOLS for package in packages]
 
 
 def _order(one: Protocol) -> tuple[str, int]:

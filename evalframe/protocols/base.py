@@ -88,6 +88,10 @@ class Protocol:
         """`name/version`: what the `protocol` column of a result row holds."""
         return f"{self.name}/{self.version}"
 
+    def judges_at(self, recall: float | None) -> bool:
+        """Whether a value at `recall`, or at none, is one that runs are judged by."""
+        return recall is None or self.primary_recall is None or recall == float(self.primary_recall)
+
     def settings(self, given: Mapping[str, str] | None = None) -> dict[str, str]:
         """Every parameter in canonical text: the defaults with `given` over them. An unknown name is refused."""
         given = dict(given or {})

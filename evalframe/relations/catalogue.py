@@ -144,9 +144,12 @@ def _catalogue(folders: tuple[Path, ...]) -> Catalogue:
     return Catalogue(folders)
 
 
-def catalogue(*extra_dirs: Path | str) -> Catalogue:
-    """The shipped relations and those of `extra_dirs`, cached. A user's relation may not take a shipped one's name."""
-    return _catalogue((folder("sql"), *(Path(given).resolve() for given in extra_dirs)))
+def catalogue(*extra_dirs: Path | str | None) -> Catalogue:
+    """The shipped relations and those of `extra_dirs`, cached; None adds none.
+
+    A user's relation may not take a shipped one's name.
+    """
+    return _catalogue((folder("sql"), *(Path(given).resolve() for given in extra_dirs if given is not None)))
 
 
 def _paths(folders: tuple[Path, ...]) -> dict[str, Path]:

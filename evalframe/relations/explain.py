@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from evalframe.identity import fingerprint
@@ -19,12 +18,10 @@ class Link:
 
     name: str
     layer: Layer
-    title: str
     definition: str
     grain: tuple[str, ...]
     reads: tuple[str, ...]
     digest: str
-    path: Path
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,6 @@ def explanation(
     protocol: str | None = None,
     version: str = "",
     parameters: Mapping[str, str] | None = None,
-    vocabulary: Sequence[str] = (),
 ) -> Explanation:
     """Explain a relation of any layer; with a protocol and its settings, also its fingerprint and what made it.
 
@@ -66,11 +62,7 @@ def explanation(
     closure = catalogue.closure(name)
     values = dict(parameters or {})
     made_of = (
-        None
-        if protocol is None
-        else defining(
-            catalogue, name, protocol=protocol, version=version, parameters=values, vocabulary=tuple(vocabulary)
-        )
+        None if protocol is None else defining(catalogue, name, protocol=protocol, version=version, parameters=values)
     )
     return Explanation(
         relation=relation,
@@ -94,10 +86,8 @@ def _link(relation: Relation) -> Link:
     return Link(
         name=relation.name,
         layer=relation.layer,
-        title=relation.title,
         definition=" ".join(relation.definition.split()),
         grain=relation.grain,
         reads=relation.inputs,
         digest=relation.digest,
-        path=relation.path,
     )

@@ -35,3 +35,6 @@ FOLDERS: Mapping[Layer, str] = {
 
 STORED: tuple[Layer, ...] = ("fact", "state", "calibration")
 """Layers whose rows may be kept with results, under a contract of the relation's name."""
+
+STAMPS = ("protocol", "protocol_fingerprint")
+"""Columns that such rows get when they are sealed."""

@@ -62,9 +62,9 @@ class Fault:
         )
 
 
-def check(catalogue: Catalogue, parser: SqlParser, tables: Iterable[str], names: Iterable[str] | None = None) -> None:
-    """Raise the first fault of the named relations (default: all) as a RelationError."""
-    for fault in faults(catalogue, parser, tables, names):
+def check(catalogue: Catalogue, parser: SqlParser, tables: Iterable[str]) -> None:
+    """Raise the first fault of any relation as a RelationError."""
+    for fault in faults(catalogue, parser, tables):
         raise fault.error()
 
 

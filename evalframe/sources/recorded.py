@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalframe.contracts import conform, contract
+from evalframe.contracts import contract, from_rows
 
 ORIGIN = "sidecar"
 """Provenance, never an authority: no leaderboard and no verdict takes these values for ours."""
@@ -73,7 +73,7 @@ class Published:
 
     def metric_values(self, run_id: str) -> pa.Table:
         """Rows of `metric_values` with origin sidecar and no fingerprint."""
-        return _table("metric_values", [self._value(result, run_id) for result in self.results])
+        return from_rows(contract("metric_values"), (self._value(result, run_id) for result in self.results))
 
     def recorded_results(self, run_id: str) -> pa.Table:
         """Rows of `recorded_results`."""
@@ -83,7 +83,7 @@ class Published:
             {**{name: getattr(result, name, None) for name in table.names}, **stamps, "result_index": index}
             for index, result in enumerate(self.results)
         ]
-        return _table("recorded_results", rows)
+        return from_rows(table, rows)
 
     def _value(self, result: Result, run_id: str) -> dict[str, Any]:
         names = contract("metric_values").names
@@ -98,8 +98,3 @@ class Published:
             "claimed_protocol": self.claimed_protocol,
             "source_digest": self.sha256,
         }
-
-
-def _table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    table = contract(name)
-    return conform(table, pa.Table.from_pylist(list(rows), schema=table.arrow_schema()))

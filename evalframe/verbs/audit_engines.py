@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalframe.audit.engines import TOLERANCE, Agreement, compare_plan
-from evalframe.contracts import conform, contract
+from evalframe.contracts import contract, from_rows
 from evalframe.contracts.shards import whole
 from evalframe.engines.duckdb import DuckDB
 from evalframe.engines.polars_sql import PolarsSql
@@ -95,7 +95,7 @@ def audit_engines(folder: Path | str, run: str) -> Engines:
             where="--run",
             hint=command("runs --store", store.path),
         )
-    seals = {seal.protocol: seal for seal in sorted(store.results(run), key=lambda seal: seal.created_at)}
+    seals = {seal.protocol: seal for seal in store.results(run)}
     if not seals:
         raise ResultsMissing(
             f"{run} was never scored",
@@ -158,6 +158,5 @@ def _seal(store: Store, seal: ResultSeal, found: Sequence[Agreement], versions: 
         for each in found
         if not each.passed
     ]
-    table = contract("audit_findings")
-    data = conform(table, pa.Table.from_pylist(lines, schema=table.arrow_schema()))
+    data = from_rows(contract("audit_findings"), lines)
     store.write_record("audit_findings", audit_id, data, inputs=inputs, runs=[seal.run_id])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,13 @@ from evalframe.compare.discordant import METHODS
 from evalframe.compare.gates import Gate, GateResult
 from evalframe.compare.reading import BETTER, UNCLEAR, WORSE, reading
 from evalframe.compare.request import Request
-from evalframe.contracts import conform, contract
-from evalframe.errors import ExitCode, UnknownName
+from evalframe.contracts import contract, from_rows
+from evalframe.errors import ExitCode
 from evalframe.identity import canonical_json
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
 from evalframe.verbs import marks
-from evalframe.verbs.naming import listed
+from evalframe.verbs.naming import listed, no_metric
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 from evalframe.verbs.sides import SideReader
@@ -182,14 +182,12 @@ class Comparison(Rows):
 
     def paper(self) -> pa.Table:
         """The columns shown, with marks in place of the states and flags that they stand for."""
-        return marks.of_comparison(self.to_pylist(), self.shown().drop_columns(["status", "flags"]), *self._tests())
+        shown = self.shown().drop_columns(["status", "flags"])
+        return marks.of_comparison(self.to_pylist(), shown, self.outcome.family["m"])
 
     def legend(self) -> list[str]:
         """What the marks mean, and how intervals and p-values were made."""
-        return marks.legend_of_comparison(self.to_pylist(), *self._tests())
-
-    def _tests(self) -> tuple[int, int]:
-        return self.outcome.family["m"], self.request.replicates
+        return marks.legend_of_comparison(self.to_pylist(), self.outcome.family["m"], self.request.replicates)
 
     def shown(self) -> pa.Table:
         """The change with its interval and p; dimensions that no row uses are left out."""
@@ -246,12 +244,12 @@ def compare(
         recall_slack=recall_slack,
         gates=tuple(Gate.parse(text) for text in listed(fail_if_worse)),
     )
-    known = catalogue(*([relations] if relations else []))
+    known = catalogue(relations)
     pairs = _pairings(store, request)
     runs = list(dict.fromkeys(run for pairing in pairs for pair in pairing.pairs for run in pair))
     sides = SideReader(store, known).read(runs, protocol)
     rules = protocol_of(sides[runs[0]].protocol)
-    every = _metrics(known, rules, sides.values())
+    every = _metrics(rules, sides.values())
     asked = _asked(known, request, every, rules)
     refuse_dimensions(request, [known[metric] for metric in asked], [known[metric] for metric in every])
     outcome = Comparing(store, known, rules, request, asked, every).run(sides, pairs)
@@ -273,7 +271,7 @@ def _pairings(store: Store, request: Request) -> tuple[Pairing, ...]:
     return pairings(request.baseline, request.candidates, tags, request.pair_on)
 
 
-def _metrics(known: Catalogue, rules: Protocol, sides: Any) -> tuple[str, ...]:
+def _metrics(rules: Protocol, sides: Iterable[Side]) -> tuple[str, ...]:
     """Relations of every metric that a side has, in the protocol's order, the user's own last."""
     has = dict.fromkeys(metric for side in sides for metric in side.prints)
     return tuple(dict.fromkeys((*(m for m in rules.metrics if m in has), *has)))
@@ -288,13 +286,7 @@ def _asked(known: Catalogue, request: Request, every: Sequence[str], rules: Prot
     default = tuple(known[metric].published for metric in every if metric not in rules.secondary)
     wanted = tuple(dict.fromkeys((*(request.metrics or default), *(gate.metric for gate in request.gates))))
     if missing := [name for name in wanted if name not in names]:
-        raise UnknownName(
-            f"{rules.label} has no metric {missing[0]!r}",
-            expected=", ".join(sorted(names)),
-            found=missing[0],
-            where="--metric",
-            hint=f"evalframe explain {rules.label}",
-        )
+        raise no_metric(missing[0], rules, names)
     return tuple(names[name] for name in wanted)
 
 
@@ -302,7 +294,6 @@ def _table(
     request: Request, rules: Protocol, shared: str | None, outcome: Outcome, sides: Mapping[str, Side]
 ) -> pa.Table:
     """The rows in the columns of the contract `comparisons`."""
-    target = contract("comparisons")
     identity = {
         "request": repr(request),
         "results": sorted([side.run_id, side.fingerprint, side.data_digest] for side in sides.values()),
@@ -313,6 +304,4 @@ def _table(
         "protocol_fingerprint": shared,
         "verdict": outcome.verdict,
     }
-    return conform(
-        target, pa.Table.from_pylist([{**stamps, **row} for row in outcome.rows], schema=target.arrow_schema())
-    )
+    return from_rows(contract("comparisons"), [{**stamps, **row} for row in outcome.rows])

@@ -45,7 +45,7 @@ def explain(
     dialect: show the relation's chain above facts as SQL of another engine instead.
     Raises UnknownName, with the nearest names, for a name that is none of the three.
     """
-    known = catalogue(*([relations] if relations else []))
+    known = catalogue(relations)
     if dialect is not None:
         return in_dialect(known, name, dialect, settings or {})
     if steps:
@@ -146,7 +146,7 @@ def _evaluated(
 ) -> Iterator[tuple[str, pa.Table]]:
     """Every relation of the chain with its rows, under the parameters the run was last scored with."""
     parameters = default_parameters()
-    for seal in sorted(store.results(run), key=lambda seal: seal.created_at):
+    for seal in store.results(run):
         parameters.update(seal.inputs["parameters"])
     wanted = plan(known, [name], parameters={**parameters, **settings})
     tables = stored_run(store, run).tables

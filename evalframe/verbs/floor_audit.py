@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalframe.contracts import Column, Contract, conform, contract, read_table, validate
+from evalframe.contracts import Column, Contract, contract, from_rows, read_table, validate
 from evalframe.errors import ResultsMissing, SheetRefused, UsageError
 from evalframe.protocols.easycom_floor import PRE, by_timing
 from evalframe.publish.formulas import plain
@@ -204,7 +204,7 @@ class _Stored:
                 where=str(store.path),
                 hint=command("runs --store", store.path),
             )
-        newest = max(seals, key=lambda seal: seal.created_at)
+        newest = seals[-1]
         self.fingerprint: str = newest.protocol_fingerprint
         self.data_digest: str = newest.inputs["data_digest"]
         self.events = StoredEvents(store, run, self.fingerprint)
@@ -262,7 +262,6 @@ def _places(rows: Sequence[Mapping[str, Any]]) -> list[Place]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], source: _Stored, sheet_sha256: str) -> pa.Table:
-    target = contract("floor_freezes")
     answers = {name: Counter(_answer(row[name]) for row in rows) for name in QUESTIONS}
     made = [
         {
@@ -278,7 +277,7 @@ def _table(rows: Sequence[Mapping[str, Any]], source: _Stored, sheet_sha256: str
         }
         for name, counted in answers.items()
     ]
-    return conform(target, pa.Table.from_pylist(made, schema=target.arrow_schema()))
+    return from_rows(contract("floor_freezes"), made)
 
 
 def _answer(cell: str | None) -> str:

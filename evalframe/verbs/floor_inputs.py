@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from evalframe.contracts import conform, contract
+from evalframe.contracts import contract, from_rows
 from evalframe.contracts.shards import Rows, Spool
 from evalframe.errors import RunNamesDiffer, UsageError
 from evalframe.protocols.base import Protocol
@@ -199,12 +198,12 @@ def _folds_table(run_id: str, targets: Targets, calibration: Calibration, calibr
         )
         for session in sessions
     ]
-    return _rows_table("floor_folds", rows)
+    return from_rows(contract("floor_folds"), rows)
 
 
 def _recalls_table(run_id: str, recalls: Sequence[Recall]) -> pa.Table:
-    return _rows_table(
-        "floor_recalls",
+    return from_rows(
+        contract("floor_recalls"),
         [
             {
                 "run_id": run_id,
@@ -216,11 +215,6 @@ def _recalls_table(run_id: str, recalls: Sequence[Recall]) -> pa.Table:
             for recall in recalls
         ],
     )
-
-
-def _rows_table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
-    target = contract(name)
-    return conform(target, pa.Table.from_pylist(rows, schema=target.arrow_schema()))
 
 
 def _exclusive(option: str, others: Sequence[str]) -> UsageError:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cache
 
 from evalframe.contracts import contract
-from evalframe.contracts.shards import Rows, Shards
+from evalframe.contracts.shards import Rows
 from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import CalibrationLeak, CalibrationMissing
 from evalframe.protocols.base import Protocol
@@ -37,7 +37,7 @@ def fitted_temperature(tables: Tables, protocol: Protocol, settings: Mapping[str
     """
     with DuckDB() as engine:
         for name, rows in tables.items():
-            engine.bind(name, rows.paths if isinstance(rows, Shards) else rows)
+            engine.bind(name, rows)
 
         @cache
         def nll(step: int) -> float:
@@ -65,8 +65,7 @@ def refuse_leak(calibration: Tables, evaluated: Tables) -> None:
     """Raise CalibrationLeak where both runs hold an id, a group, or a row and what it was made from."""
     with DuckDB() as engine:
         for name, tables in (("calibration", calibration), ("evaluated", evaluated)):
-            rows = tables[_QUESTIONS]
-            engine.bind(name, rows.paths if isinstance(rows, Shards) else rows, contract(_QUESTIONS))
+            engine.bind(name, tables[_QUESTIONS], contract(_QUESTIONS))
         for what, columns in (("groups", ("group",)), ("rows", ("id", "parent"))):
             shared = f"(({_names('calibration', columns)}) INTERSECT ({_names('evaluated', columns)}))"
             (n,) = engine.query(f"SELECT count(*) AS n FROM {shared}")["n"].to_pylist()

@@ -16,6 +16,7 @@ from evalframe.errors import ResultsMissing, UnknownName, UsageError
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
 from evalframe.verbs import drawing, marks
+from evalframe.verbs.naming import no_metric
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
 from evalframe.verbs.sides import chosen_label
@@ -156,7 +157,7 @@ def leaderboard(
     must have. protocol: name or name/version, needed where the store holds several. relations: a folder of the user's.
     Raises UnknownName or UsageError (exit 2), ResultsMissing (exit 3).
     """
-    known = catalogue(*([relations] if relations else []))
+    known = catalogue(relations)
     rules = _protocol(store, protocol)
     relation = _relation(known, rules, metric)
     tags = _tags(store, where or {}, by)
@@ -164,7 +165,7 @@ def leaderboard(
     with DuckDB() as engine:
         found = boards(engine, store, known, rules.label, relation, rules.primary_stratum, tags)
         for number, board in enumerate(found.boards, start=1):
-            if not _primary_recall(board, rules):
+            if not rules.judges_at(board.cell.recall):
                 continue
             kept = ranked(board, relation) if by == "run_id" else averaged(board, relation, tags, by)
             intervals = _from_best(engine, store, known, rules, relation, board) if by == "run_id" else {}
@@ -198,13 +199,7 @@ def _relation(known: Catalogue, rules: Protocol, metric: str | None) -> Relation
     names = {known[name].published: name for name in rules.metrics}
     names.update({one.published: one.name for one in known.own() if one.layer == "metric"})
     if metric not in names:
-        raise UnknownName(
-            f"{rules.label} has no metric {metric!r}",
-            expected=", ".join(sorted(names)),
-            found=metric,
-            where="--metric",
-            hint=f"evalframe explain {rules.label}",
-        )
+        raise no_metric(metric, rules, names)
     return known[names[metric]]
 
 
@@ -233,11 +228,6 @@ def _tags(store: Store, where: Mapping[str, str], by: str) -> dict[str, dict[str
             hint=f"--tag {by}=VALUE when scoring a run",
         )
     return found
-
-
-def _primary_recall(board: Board, rules: Protocol) -> bool:
-    recall, wanted = board.cell.recall, rules.primary_recall
-    return recall is None or wanted is None or recall == float(wanted)
 
 
 def _from_best(

@@ -25,16 +25,16 @@ _TESTS = {
 """How `method` starts -> what it is called in a paper."""
 
 
-def of_comparison(rows: Sequence[Mapping[str, Any]], shown: pa.Table, m: int, replicates: int) -> pa.Table:
+def of_comparison(rows: Sequence[Mapping[str, Any]], shown: pa.Table, m: int) -> pa.Table:
     """`shown` with the column `marks` behind the change. rows: the full rows of the same comparison."""
-    marks = ["".join(mark for mark, applies, _ in _marks(m, replicates) if applies(row)) for row in rows]
+    marks = ["".join(mark for mark, applies, _ in _marks(m) if applies(row)) for row in rows]
     place = shown.column_names.index("change") + 1
     return shown.add_column(place, "marks", pa.array(marks, pa.large_string()))
 
 
 def legend_of_comparison(rows: Sequence[Mapping[str, Any]], m: int, replicates: int) -> list[str]:
     """One line per mark that stands in the table, and how intervals and p-values were made."""
-    lines = [f"{mark} {said}" for mark, applies, said in _marks(m, replicates) if any(map(applies, rows))]
+    lines = [f"{mark} {said}" for mark, applies, said in _marks(m) if any(map(applies, rows))]
     tests = sorted({_test(row["method"]) for row in rows if row["p_value"] is not None and row["method"]})
     if tests:
         lines.append(f"p_value: {'; '.join(tests)}")
@@ -116,7 +116,7 @@ def _p(value: float | None) -> str:
     return "" if value is None else "<0.0001" if value < 1e-4 else f"{value:.4f}"
 
 
-def _marks(m: int, replicates: int) -> list[tuple[str, Any, str]]:
+def _marks(m: int) -> list[tuple[str, Any, str]]:
     """(mark, whether a row has it, what it says)."""
     return [
         (

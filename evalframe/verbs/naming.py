@@ -1,4 +1,4 @@
-"""What a caller names: runs and tags, which go into tables, paths and JSON, and lists of one or more things."""
+"""What a caller names: runs and tags, which go into tables, paths and JSON, metrics, and lists of one thing or more."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from evalframe.errors import UnknownName
+from evalframe.protocols.base import Protocol
 from evalframe.store import layout
 
 Thing = TypeVar("Thing", str, int, float, Path | str)
@@ -22,3 +24,14 @@ def named(run_id: str | None, default: str, tags: Mapping[str, str] | None = Non
     layout.utf8(name, "a run id")
     layout.refuse_no_text(tags or {})
     return name
+
+
+def no_metric(name: str, protocol: Protocol, known: Iterable[str]) -> UnknownName:
+    """The error for a metric that is none of those that a protocol, or a run under it, has."""
+    return UnknownName(
+        f"{protocol.label} has no metric {name!r}",
+        expected=", ".join(sorted(known)),
+        found=name,
+        where="--metric",
+        hint=f"evalframe explain {protocol.label}",
+    )

@@ -50,7 +50,7 @@ def rescore(store: Store, runs: Sequence[str] | str | None = None) -> Rows:
     rows = []
     for run_id in counted("runs", chosen):
         run = stored_run(store, run_id)
-        newest = {seal.protocol: seal for seal in sorted(store.results(run_id), key=lambda seal: seal.created_at)}
+        newest = {seal.protocol: seal for seal in store.results(run_id)}
         for label, seal in newest.items():
             rules = protocol_of(label)
             done = score(

@@ -129,7 +129,7 @@ def evaluate(
     registry = read_registry(Path(task_registry), split)
     n_tasks, per_outcome = int(parameters["tasks"]), int(parameters["rows_per_outcome"])
     selection = select(Path(dataset), registry, tasks=n_tasks, rows_per_outcome=per_outcome)
-    asked = question(chosen, parameters, catalogue(*([relations] if relations else [])), selection.targets, name)
+    asked = question(chosen, parameters, catalogue(relations), selection.targets, name)
     answerable = sum(bool(prefix_ends(len(row.target))) for row in selection.rows)
     check_pools(dict.fromkeys(selection.tasks, answerable), asked, where=str(dataset))
 

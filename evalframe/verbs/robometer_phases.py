@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import polars as pl
 
@@ -36,9 +35,6 @@ _SCHEMA = {
     "success_probability": pl.Float64,
     "error": pl.String,
 }
-
-Progress = Callable[[str, int, int], None]
-"""Told what is under way, how much of it is done, and how much there is."""
 
 
 def video_of(row: Row) -> Video:
@@ -129,7 +125,7 @@ class StepRun:
 
     def _read(self) -> pl.DataFrame:
         """`progress_traces` of the step as they lie in traces.parquet."""
-        return read_step_traces(self.step.traces, self.selection.targets, self.step.step)
+        return source.read_traces(self.step.traces, self.selection.targets)[self.step.step]
 
     def _is_own(self) -> pl.Expr:
         own = dict(self.selection.targets.labels.select("trajectory_id", "task").iter_rows())
@@ -141,12 +137,6 @@ class StepRun:
 
     def _write(self, phase: str, body: dict[str, object]) -> None:
         self.step.write(f"{phase}.json", self.asked.json(COMMAND, body))
-
-
-def read_step_traces(path: Path, targets: source.Targets, step: int) -> pl.DataFrame:
-    """`progress_traces` from the traces.parquet of one step; no rows where nothing could be asked."""
-    found = source.read_traces(path, targets)
-    return found[step]
 
 
 def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:

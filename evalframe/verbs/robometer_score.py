@@ -108,7 +108,7 @@ def score(
     with spooled() as spool:
         known, steps = read_run(Path(targets), Path(traces), spool)
         name = named(run_id, _run_of(next(iter(steps.values()))), tags)
-        asked = question(chosen, parameters, catalogue(*([relations] if relations else [])), known, name)
+        asked = question(chosen, parameters, catalogue(relations), known, name)
         for rows in steps.values():
             check_pools(pools_of(rows), asked, where=str(traces))
 

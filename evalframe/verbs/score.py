@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from evalframe.contracts import conform, contract
+from evalframe.contracts import conform, contract, from_rows
 from evalframe.contracts.shards import Rows as TableRows
 from evalframe.contracts.shards import Shards, blocks
 from evalframe.engines.choosing import open_engine
@@ -197,10 +197,7 @@ def _identity_tables(identity: Identity) -> dict[str, pa.Table]:
         "protocols": [{**print_of, "protocol": protocol.label, **words}],
         "protocol_parameters": [{**print_of, "name": n, "value": v} for n, v in identity.parameters.items()],
     }
-    return {
-        name: conform(contract(name), pa.Table.from_pylist(found, schema=contract(name).arrow_schema()))
-        for name, found in rows.items()
-    }
+    return {name: from_rows(contract(name), found) for name, found in rows.items()}
 
 
 def _stamped(name: str, answers: Answers, identity: Identity) -> pa.RecordBatchReader:

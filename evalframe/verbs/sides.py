@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from evalframe.compare.sides import Side
+from evalframe.compare.sides import FROZEN, Side
 from evalframe.errors import ResultsMissing, UsageError
 from evalframe.protocols import protocol as protocol_of
 from evalframe.verbs.identifying import Identity, identify, vocabulary_of
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from evalframe.relations import Catalogue
     from evalframe.store import Store
     from evalframe.store.seals import ResultSeal
-
-FROZEN = "frozen_catalogue"
-"""Origin of recorded values that are the authority for their runs."""
 
 _COLUMNS = ("run_id", "protocol_fingerprint", "metric", "metric_fingerprint", "stratum", "origin", "value")
 
@@ -43,7 +40,7 @@ class SideReader:
         current: dict[str, list[Side]] = {}
         for run in runs:
             of_run = [row for row in values if row["run_id"] == run]
-            wanted = label or max(seals[run], key=lambda seal: seal.created_at).protocol
+            wanted = label or seals[run][-1].protocol
             current[run] = [
                 side for seal in seals[run] if seal.protocol == wanted for side in self._sides(seal, of_run)
             ]

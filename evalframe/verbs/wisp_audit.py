@@ -25,7 +25,7 @@ from evalframe.audit.recorded import (
     recorded_table,
 )
 from evalframe.audit.replaying import Replay
-from evalframe.contracts import conform, contract
+from evalframe.contracts import contract, from_rows
 from evalframe.engines.duckdb import DuckDB
 from evalframe.errors import ExitCode, UnknownName
 from evalframe.identity import canonical_json, sha256_text
@@ -235,5 +235,4 @@ def _findings(
         }
         for row, explanation in explained
     ]
-    table = contract("audit_findings")
-    return conform(table, pa.Table.from_pylist(rows, schema=table.arrow_schema()))
+    return from_rows(contract("audit_findings"), rows)

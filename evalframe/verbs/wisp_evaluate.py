@@ -85,7 +85,7 @@ def evaluate(
             protocol(PROTOCOL),
             settings,
             store=None if store is None else Store.open(store, create=True),
-            relations=catalogue(*([relations] if relations else [])),
+            relations=catalogue(relations),
             also=VIEWS,
             origin="recomputed",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,6 @@ from evalframe.verbs.score import score as score_run
 from evalframe.verbs.wisp import PROTOCOL
 from evalframe.verbs.wisp_audit import checked_keys
 from evalframe.verbs.wisp_records import import_records, opened
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how many of it are done, and how many there are."""
 
 
 @dataclass(frozen=True, repr=False)

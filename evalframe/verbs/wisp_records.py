@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evalframe.audit.errata import Errata
 from evalframe.audit.recorded import FROZEN, SIDECAR, Record, recorded_table
-from evalframe.contracts import conform, contract
+from evalframe.contracts import contract, from_rows
 from evalframe.errors import StoreConflict
 from evalframe.identity import canonical_json, sha256_text
 from evalframe.relations import catalogue
@@ -40,8 +40,7 @@ def import_records(store: Store, frozen: Mapping[str, Record], sidecars: Mapping
 def import_errata(store: Store, errata: Errata) -> None:
     """Seal the errata; each line is a record of its own, so that a longer list adds to a shorter one."""
     for row in errata.table().to_pylist():
-        table = contract("known_bad")
-        line = conform(table, pa.Table.from_pylist([row], schema=table.arrow_schema()))
+        line = from_rows(contract("known_bad"), [row])
         store.write_record("known_bad", sha256_text(canonical_json(row))[:16], line, inputs=row)
 
 
@@ -93,8 +92,7 @@ def _as_values(recorded: pa.Table) -> pa.Table:
         }
         for row in recorded.to_pylist()
     ]
-    table = contract("metric_values")
-    return conform(table, pa.Table.from_pylist(rows, schema=table.arrow_schema()))
+    return from_rows(contract("metric_values"), rows)
 
 
 def opened(path: Path | str) -> Store:
