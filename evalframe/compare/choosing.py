@@ -13,7 +13,7 @@ Tags = Mapping[str, Mapping[str, str]]
 
 
 class Pairing(NamedTuple):
-    """Runs compared with one another. title: how baseline and candidate were asked for. More than one pair: groups."""
+    """Runs compared with one another. baseline, candidate: how they were asked for. grouped: the pairs make one row."""
 
     baseline: str
     candidate: str

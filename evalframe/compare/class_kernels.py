@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evalframe.compare.classes import STATE
 from evalframe.compare.columns import integers, places
 from evalframe.compare.kernels import Latest, as_floats
 from evalframe.stats import confusion
 
 if TYPE_CHECKING:
     from evalframe.compare.cells import Cell
-    from evalframe.compare.kernels import Kernel, Material, Values, Weights
-
-_STATE = "class_counts_by_cluster"
+    from evalframe.compare.kernels import Kernel, Material, Values
+    from evalframe.stats.merging import Weights
 
 
 class _Counts:
     """Counts per class under weights, in one product for all classes."""
 
     def __init__(self, material: Material, stratum: str) -> None:
-        state = material.states[_STATE]
+        state = material.states[STATE]
         classes = len(material.dimensions["class_vocabulary"])
         inside = places(state.key_column("stratum"), [stratum]) == 0
         place = (state.rows.unit * classes + integers(state.key_column("class_index")))[inside]
@@ -41,7 +41,7 @@ class _Counts:
 
 
 def _class_wise(metric: Callable[[confusion.ClassCounts], Values], material: Material, cell: Cell) -> Kernel:
-    counts = material.shared((_STATE, cell.stratum), lambda: Latest(_Counts(material, cell.stratum)))
+    counts = material.shared((STATE, cell.stratum), lambda: Latest(_Counts(material, cell.stratum)))
     return lambda weights: metric(counts(weights))
 
 

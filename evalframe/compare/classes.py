@@ -11,7 +11,8 @@ from evalframe.compare.columns import integers, places
 from evalframe.stats.intervals import MAX_MISSING_SHARE, replicates_without
 
 if TYPE_CHECKING:
-    from evalframe.compare.resampling import SampledState, Weights
+    from evalframe.compare.resampling import SampledState
+    from evalframe.stats.merging import Weights
 
 STATE = "class_counts_by_cluster"
 """The state that tells how many items of which class a cluster holds."""

@@ -52,9 +52,7 @@ def _group_row(
     row["n_pairs"] = len(pairs)
     values: list[tuple[float, float]] = []
     for baseline, candidate in pairs:
-        first, second = (
-            measured.points[side.run_id].get(relation.name, {}).get(cell) for side in (baseline, candidate)
-        )
+        first, second = (measured.point(side, relation, cell) for side in (baseline, candidate))
         refusal = metric_refusal(baseline, candidate, relation, (first, second), same_items=False)
         if refusal is not None:
             row.update(status="refused", reason=refusal.reason)

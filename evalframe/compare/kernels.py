@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from evalframe.stats.merging import Weights
+
 if TYPE_CHECKING:
     from evalframe.compare.cells import Cell
     from evalframe.compare.resampling import SampledState
 
-Weights = NDArray[np.float64] | NDArray[np.int64]
 Values = NDArray[np.float64]
 Kernel = Callable[[Weights], Values]
 """Weights [b, units], whole numbers as floats, to values: [b] of one cell, [b, cells] of several; NaN: undefined."""

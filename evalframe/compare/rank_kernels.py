@@ -18,8 +18,9 @@ from evalframe.stats import ranks
 
 if TYPE_CHECKING:
     from evalframe.compare.cells import Cell
-    from evalframe.compare.kernels import Kernel, Material, Values, Weights
+    from evalframe.compare.kernels import Kernel, Material, Values
     from evalframe.compare.resampling import SampledState
+    from evalframe.stats.merging import Weights
 
 RankMetric = Callable[[ranks.ScoreGroups, "Weights"], "Values"]
 

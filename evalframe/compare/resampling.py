@@ -18,15 +18,13 @@ from numpy.typing import NDArray
 from evalframe.compare.cells import Cell, rows_in
 from evalframe.compare.columns import codes, floats, integers, numbers, places, rows
 from evalframe.relations import Catalogue, plan
-from evalframe.stats.merging import Merger, StateRows
+from evalframe.stats.merging import Merger, StateRows, Weights
 
 if TYPE_CHECKING:
     from evalframe.engines.duckdb import DuckDB
     from evalframe.relations import Relation
 
 Values = NDArray[np.float64]
-Weights = NDArray[np.float64] | NDArray[np.int64]
-"""Whole numbers in either type; floats are multiplied without being converted first."""
 Wanted = Mapping[str, Sequence[Cell]]
 """Per metric (relation name) the cells to evaluate."""
 

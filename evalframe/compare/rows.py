@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evalframe.compare.gates import PROPORTION
+from evalframe.contracts import contract
 
 if TYPE_CHECKING:
     from evalframe.compare.cells import Cell
@@ -18,56 +20,21 @@ if TYPE_CHECKING:
 
 # Fewer baseline events than this, and a relative reduction says more about luck than about the model.
 SMALL_BASELINE = 10
-# A recomputed value may differ from the recorded one by round-off.
-FROZEN_TOLERANCE = 1e-12
+# A recomputed value may differ from the recorded one by so much.
+ROUND_OFF = 1e-12
 
-EMPTY: Mapping[str, Any] = {
-    "unit": None,
-    "better": None,
-    "horizon_s": None,
-    "recall": None,
-    "step": None,
-    "cluster": None,
-    "n_clusters": None,
-    "baseline": None,
-    "candidate": None,
-    "baseline_numerator": None,
-    "baseline_denominator": None,
-    "candidate_numerator": None,
-    "candidate_denominator": None,
-    "change": None,
-    "change_pp": None,
-    "relative_reduction": None,
-    "ci_low": None,
-    "ci_high": None,
-    "ci_low_pp": None,
-    "ci_high_pp": None,
-    "replicates_undefined": None,
-    "p_value": None,
-    "p_adjusted": None,
-    "min_p": None,
-    "method": None,
-    "status": "ok",
-    "reason": None,
-    "baseline_recall": None,
-    "candidate_recall": None,
-    "ci_low_reselected": None,
-    "ci_high_reselected": None,
-    "calibration_unit": None,
-    "n_calibration_units": None,
-    "baseline_frozen": None,
-    "candidate_frozen": None,
-    "n_pairs": None,
-    "wins": None,
-    "ties": None,
-    "losses": None,
-}
+
+@cache
+def _unknown() -> Mapping[str, Any]:
+    """Every column of `comparisons` that is about one row, with nothing in it."""
+    names = contract("comparisons").names
+    return {**dict.fromkeys(names[names.index("baseline_run") :]), "status": "ok"}
 
 
 def blank(baseline: str, candidate: str, relation: Relation, cell: Cell) -> dict[str, Any]:
     """A row that says what would be compared and nothing about it yet."""
     return {
-        **EMPTY,
+        **_unknown(),
         "baseline_run": baseline,
         "candidate_run": candidate,
         "metric": relation.published,
@@ -183,7 +150,7 @@ def _flags(
         flags.append("tainted")
     for side in ("baseline", "candidate"):
         frozen, value = row[f"{side}_frozen"], row[side]
-        if frozen is not None and value is not None and abs(frozen - value) > FROZEN_TOLERANCE:
+        if frozen is not None and value is not None and abs(frozen - value) > ROUND_OFF:
             flags.append("differs_from_frozen")
             break
     return flags

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from evalframe.compare.columns import places, rows
 from evalframe.compare.kernels import Kernel, Latest, Material, as_floats, kernel_for
-from evalframe.compare.resampling import MergedMetrics, Narrowing, SampledState, Values, Wanted, Weights
+from evalframe.compare.resampling import MergedMetrics, Narrowing, SampledState, Values, Wanted
 from evalframe.relations import plan
 from evalframe.stats.draws import count_rows
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evalframe.compare.sides import Side
     from evalframe.engines.duckdb import DuckDB
     from evalframe.relations import Catalogue, Relation
+    from evalframe.stats.merging import Weights
 
 # Equal but for the order of summation.
 _TOLERANCE = 1e-12

@@ -9,13 +9,12 @@ import pyarrow as pa
 
 from evalframe.contracts import contracts
 from evalframe.relations import Catalogue, plan
+from evalframe.relations.layers import STAMPS
 
 if TYPE_CHECKING:
     from evalframe.compare.sides import Side
     from evalframe.engines.duckdb import DuckDB
     from evalframe.store import Store
-
-_STAMPS = ["protocol", "protocol_fingerprint"]
 
 
 class Reader:
@@ -63,7 +62,7 @@ class Reader:
         """Names of the columns of a relation; nothing is computed."""
         given = self._given((relation,), sides)
         if relation in given:
-            return tuple(name for name in contracts()[relation].names if name not in _STAMPS)
+            return tuple(name for name in contracts()[relation].names if name not in STAMPS)
         wanted = plan(self.catalogue, [relation], parameters=sides[0].parameters, given=given)
         self._bind(wanted.sources, given, sides)
         return tuple(self.engine.schema(wanted)[relation].names)
@@ -94,7 +93,7 @@ class Reader:
         if name in self._relations:
             return self._relations[name]
         runs, prints = [side.run_id for side in sides], {side.fingerprint for side in sides}
-        return self._store.read(name, runs=runs, fingerprints=prints).drop_columns(_STAMPS)
+        return self._store.read(name, runs=runs, fingerprints=prints).drop_columns(list(STAMPS))
 
     def _given(self, outputs: tuple[str, ...], sides: Sequence[Side]) -> frozenset[str]:
         """Relations below `outputs`, or among them, whose rows need not be computed."""

@@ -20,9 +20,10 @@ from evalframe.underway import portions
 
 if TYPE_CHECKING:
     from evalframe.compare.points import Points
-    from evalframe.compare.resampling import Values, Wanted, Weights
+    from evalframe.compare.resampling import Values, Wanted
     from evalframe.compare.sampling import Sample, Sampler
     from evalframe.compare.sides import Side
+    from evalframe.stats.merging import Weights
 
 NOT_EXCHANGEABLE = "sides_not_exchangeable"
 """Flag of a row without a test: the states of the two sides do not speak of the same keys."""

@@ -24,13 +24,7 @@ class Refusal(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """As an object of `explanations`."""
-        return {
-            "reason": self.reason,
-            "baseline_run": self.baseline_run,
-            "candidate_run": self.candidate_run,
-            "metric": self.metric,
-            "detail": self.detail,
-        }
+        return self._asdict()
 
 
 class Difference(NamedTuple):
@@ -119,9 +113,9 @@ def differences(catalogue: Catalogue, metrics: Sequence[str], baseline: Side, ca
         if first != second:
             found.append(Difference(field, first, second, kind, candidate.run_id))
 
-    name, version = (side.protocol.rpartition("/")[::2] for side in (baseline, candidate))
-    compare("protocol.name", name[0], version[0], "score_affecting")
-    compare("protocol.version", name[1], version[1], "score_affecting")
+    before, after = (side.protocol.rpartition("/")[::2] for side in (baseline, candidate))
+    compare("protocol.name", before[0], after[0], "score_affecting")
+    compare("protocol.version", before[1], after[1], "score_affecting")
     for parameter in sorted({*baseline.parameters, *candidate.parameters}):
         first, second = baseline.parameters.get(parameter), candidate.parameters.get(parameter)
         compare(f"parameters.{parameter}", first, second, "score_affecting" if parameter in read else "inert")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -28,11 +27,6 @@ def mcnemar(b: int, c: int) -> McNemar:
         raise ValueError(f"counts of discordant pairs are not negative: {b}, {c}")
     exact, mid_p = _two_sided(b + c, min(b, c))
     return McNemar(b, c, exact, mid_p)
-
-
-def mcnemar_many(pairs: Sequence[tuple[int, int]]) -> list[McNemar]:
-    """`mcnemar` of many (b, c); each distinct (b + c, min) is worked out once."""
-    return [mcnemar(b, c) for b, c in pairs]
 
 
 @lru_cache(maxsize=65_536)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Merge = Literal["sum", "min", "max"]
 Weights: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
-"""How often each unit counts [b, units]: whole numbers, in either type."""
+"""How often each unit counts [b, units]: whole numbers, in either type; floats are multiplied as they are."""
 
 # A matrix product does this many multiplications in the time in which gathering handles one row.
 _DENSE_ADVANTAGE = 200

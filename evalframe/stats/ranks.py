@@ -19,10 +19,11 @@ from typing import Concatenate, ParamSpec, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from evalframe.stats.merging import Weights
+
 Floats = NDArray[np.float64]
 _Reals = NDArray[np.floating]
 Counts = NDArray[np.int64]
-Weights: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 # Cells of one block of replicates x stops: a few arrays of this size stay in the cache of one core.
 _BLOCK_CELLS = 262_144
@@ -106,12 +107,6 @@ def roc_auc(groups: ScoreGroups, weights: Weights) -> Floats:
     return _divide(pairs, positives * (items - positives))
 
 
-def coverage_at_error(groups: ScoreGroups, weights: Weights, budget: Fraction) -> Floats:
-    """The one of `coverages_at_error`, [b]."""
-    one: Floats = coverages_at_error(groups, weights, [budget])[0]
-    return one
-
-
 @_by_blocks
 def coverages_at_error(groups: ScoreGroups, weights: Weights, budgets: Sequence[Fraction]) -> Floats:
     """Largest share of items accepted, in whole groups from the top, with errors / accepted <= budget; 0 if none.
@@ -127,38 +122,23 @@ def coverages_at_error(groups: ScoreGroups, weights: Weights, budgets: Sequence[
     return _divide(accepted, np.broadcast_to(_items(groups, weights), accepted.shape))
 
 
-def area_under_risk_coverage(groups: ScoreGroups, weights: Weights) -> Floats:
-    """AURC: sum over groups of items added x error rate after the group, over all items. `marked` are errors.
-
-    Undefined where no item has a score.
-    """
-    area: Floats = risk_and_most_confident(groups, weights, [])[0]
-    return area
-
-
 def coverage(accepted: Floats) -> Floats:
-    """Accepted / items, from what `most_confident` gives."""
+    """Accepted / items, from the three rows that `risk_and_most_confident` gives for a fraction."""
     return _divide(np.where(accepted[0] > 0, accepted[0], np.nan), accepted[2])
 
 
 def unmarked_share(accepted: Floats) -> Floats:
-    """Share of the accepted that is not marked, from what `most_confident` gives: accuracy where marked are errors."""
+    """Share of the accepted that is not marked, from the same three rows: accuracy where marked are errors."""
     return _divide(accepted[0] - accepted[1], accepted[0])
-
-
-def most_confident(groups: ScoreGroups, weights: Weights, fraction: Fraction) -> Floats:
-    """The items whose score reaches the max(1, ceil(fraction x items))-th largest, or the smallest where fewer rank.
-
-    [3, b]: how many they are, how many of them are marked, and all items.
-    """
-    three: Floats = risk_and_most_confident(groups, weights, [fraction])[1:]
-    return three
 
 
 @_by_blocks
 def risk_and_most_confident(groups: ScoreGroups, weights: Weights, fractions: Sequence[Fraction]) -> Floats:
-    """`area_under_risk_coverage`, then the three of `most_confident` per fraction, [1 + 3 x fractions, b].
+    """AURC, then three rows per fraction on its most confident items, [1 + 3 x fractions, b]. `marked` are errors.
 
+    AURC: sum over groups of items added x error rate after the group, over all items; undefined where no item has a
+    score. The most confident items are those whose score reaches the max(1, ceil(fraction x items))-th largest, or the
+    smallest where fewer rank; the rows: how many they are, how many of them are marked, and all items.
     All need the counts after every group, and cumulating those is nearly all the work.
     """
     items = _items(groups, weights)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalframe.stats.mcnemar import mcnemar, mcnemar_many
+from evalframe.stats.mcnemar import mcnemar
 from tests.oracles import statistics as oracle
 
 
@@ -39,11 +39,6 @@ def test_scipy_agrees_on_large_counts() -> None:
 def test_a_p_too_small_for_a_double_is_not_zero() -> None:
     assert mcnemar(3_000, 0).exact == 5e-324
     assert Fraction(2, 2**3000) < Fraction(5e-324)
-
-
-def test_many_pairs_are_the_single_answers() -> None:
-    pairs = [(3, 1), (1, 3), (0, 0), (3, 1)]
-    assert mcnemar_many(pairs) == [mcnemar(b, c) for b, c in pairs]
 
 
 def test_a_negative_count_is_refused() -> None:

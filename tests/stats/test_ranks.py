@@ -25,16 +25,28 @@ def _part(pair: tuple[float, float] | None, position: int) -> float | None:
     return None if pair is None else pair[position]
 
 
+def area_under_risk_coverage(groups: ranks.ScoreGroups, weights: NDArray[np.int64]) -> NDArray[np.float64]:
+    return ranks.risk_and_most_confident(groups, weights, [])[0]
+
+
+def most_confident(groups: ranks.ScoreGroups, weights: NDArray[np.int64], fraction: Fraction) -> NDArray[np.float64]:
+    return ranks.risk_and_most_confident(groups, weights, [fraction])[1:]
+
+
+def coverage_at_error(groups: ranks.ScoreGroups, weights: NDArray[np.int64], budget: Fraction) -> NDArray[np.float64]:
+    return ranks.coverages_at_error(groups, weights, [budget])[0]
+
+
 KERNELS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., float | None]]] = {
     "average_precision": (ranks.average_precision, lambda items, _: oracle.average_precision(items)),
     "roc_auc": (ranks.roc_auc, lambda items, _: oracle.roc_auc(items)),
-    "aurc": (ranks.area_under_risk_coverage, oracle.area_under_risk_coverage),
+    "aurc": (area_under_risk_coverage, oracle.area_under_risk_coverage),
     "selected coverage": (
-        lambda groups, weights: ranks.coverage(ranks.most_confident(groups, weights, Fraction(4, 5))),
+        lambda groups, weights: ranks.coverage(most_confident(groups, weights, Fraction(4, 5))),
         lambda items, unranked: _part(oracle.most_confident(items, unranked, Fraction(4, 5)), 0),
     ),
     "selected accuracy": (
-        lambda groups, weights: ranks.unmarked_share(ranks.most_confident(groups, weights, Fraction(1, 2))),
+        lambda groups, weights: ranks.unmarked_share(most_confident(groups, weights, Fraction(1, 2))),
         lambda items, unranked: _part(oracle.most_confident(items, unranked, Fraction(1, 2)), 1),
     ),
     "top 4": (
@@ -42,7 +54,7 @@ KERNELS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., float
         lambda items, _: oracle.marked_in_top(items, 4),
     ),
     "coverage": (
-        lambda groups, weights: ranks.coverage_at_error(groups, weights, Fraction(1, 4)),
+        lambda groups, weights: coverage_at_error(groups, weights, Fraction(1, 4)),
         lambda items, unranked: oracle.coverage_at_error(items, unranked, Fraction(1, 4)),
     ),
 }
@@ -99,13 +111,13 @@ def test_sklearn_agrees_on_resampled_rows(clusters: int, distinct: int) -> None:
 
 def test_aurc_by_hand() -> None:
     items = [(0, 0.99, False), (0, 0.9, False), (0, 0.8, True)]
-    assert ranks.area_under_risk_coverage(groups_of(items, 1), np.array([[1]]))[0] == pytest.approx(1 / 9)
+    assert area_under_risk_coverage(groups_of(items, 1), np.array([[1]]))[0] == pytest.approx(1 / 9)
 
 
 @pytest.mark.parametrize("wrong", [(False, True), (True, False)])
 def test_ties_do_not_depend_on_row_order(wrong: tuple[bool, bool]) -> None:
     items = [(0, 0.5, wrong[0]), (0, 0.5, wrong[1])]
-    assert ranks.area_under_risk_coverage(groups_of(items, 1), np.array([[1]]))[0] == 0.5
+    assert area_under_risk_coverage(groups_of(items, 1), np.array([[1]]))[0] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -119,7 +131,7 @@ def test_golden_coverage_takes_whole_groups(
     confidence: list[float], wrong: list[bool], budget: Fraction, expected: float
 ) -> None:
     groups = groups_of([(0, c, w) for c, w in zip(confidence, wrong, strict=True)], 1)
-    assert ranks.coverage_at_error(groups, np.array([[1]]), budget)[0] == expected
+    assert coverage_at_error(groups, np.array([[1]]), budget)[0] == expected
 
 
 def test_no_positives_have_no_average_precision() -> None:
@@ -138,7 +150,7 @@ def test_no_ranked_item_at_all() -> None:
     groups = ranks.score_groups(none, np.zeros(0), none, none, 2, np.array([1, 0]))
     weights = np.array([[1, 1], [0, 2]])
     assert np.isnan(ranks.average_precision(groups, weights)).all()
-    assert np.array_equal(ranks.coverage_at_error(groups, weights, Fraction(1, 20)), [0.0, np.nan], equal_nan=True)
+    assert np.array_equal(coverage_at_error(groups, weights, Fraction(1, 20)), [0.0, np.nan], equal_nan=True)
 
 
 def test_counts_too_large_for_float32_stay_exact() -> None:
