@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from evalframe.engines.duckdb import DuckDB
 from evalframe.relations import Catalogue, plan
@@ -52,7 +51,7 @@ def agreement(
             reason=f"the windows are not those that were saved: {described[0][row]} against {described[1][row]}"
             f" in row {row} (from 0)"
         )
-    return Agreement(len(before), _count(before != after))
+    return Agreement(len(before), int(np.count_nonzero(before != after)))
 
 
 def _items(engine: DuckDB, relations: Catalogue, tables: Mapping[str, pa.Table]) -> pa.Table:
@@ -60,7 +59,3 @@ def _items(engine: DuckDB, relations: Catalogue, tables: Mapping[str, pa.Table])
         engine.bind(name, tables[name])
     rows = engine.evaluate(plan(relations, ["class_items"]))["class_items"]
     return rows.sort_by("item_index")
-
-
-def _count(different: NDArray[np.bool_]) -> int:
-    return int(different.sum())

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalframe.errors import ContractError, InputError
+from evalframe.relations.plan import literal, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from evalframe.contracts import Contract
     from evalframe.engines.base import Source
+
+_GLOB = re.compile(r"[\[*?]")
 
 
 def check_shards(contract: Contract, paths: Iterable[Path]) -> None:
@@ -76,13 +79,20 @@ def scan(contract: Contract, paths: Sequence[Path]) -> str:
     """
     lists = {column.name for column in contract.columns if not column.required and column.physical.startswith("list<")}
     copied = _holding_nulls(lists, paths) if lists else frozenset()
-    names = ((name, '"' + name.replace('"', '""') + '"') for name in contract.names)
-    columns = ", ".join(f"{quoted}[:] AS {quoted}" if name in copied else quoted for name, quoted in names)
-    files = ", ".join("'" + glob_literal(str(path)).replace("'", "''") + "'" for path in paths)
-    return (
-        f"SELECT {columns} FROM read_parquet([{files}], hive_partitioning = false, union_by_name = false, "
-        "binary_as_string = false)"
-    )
+    columns = ", ".join(f"{quoted(n)}[:] AS {quoted(n)}" if n in copied else quoted(n) for n in contract.names)
+    return f"SELECT {columns} FROM {_read(paths)}"
+
+
+def numbered(path: Path, number: str) -> str:
+    """A SELECT of all columns of one file that no contract describes; column `number`: how many rows stand before."""
+    return f"SELECT * RENAME (file_row_number AS {quoted(number)}) FROM {_read([path], 'file_row_number = true')}"
+
+
+def _read(paths: Iterable[Path], *options: str) -> str:
+    """A FROM over files, of which each column is taken as it is."""
+    files = ", ".join(literal(glob_literal(str(path))) for path in paths)
+    plain = ("hive_partitioning = false", "union_by_name = false", "binary_as_string = false")
+    return f"read_parquet([{files}], {', '.join((*plain, *options))})"
 
 
 def _holding_nulls(names: Collection[str], paths: Iterable[Path]) -> frozenset[str]:
@@ -103,9 +113,6 @@ def _holding_nulls(names: Collection[str], paths: Iterable[Path]) -> frozenset[s
 def glob_literal(path: str) -> str:
     """`path` so that a glob matches it alone."""
     return _GLOB.sub(r"[\g<0>]", path)
-
-
-_GLOB = re.compile(r"[\[*?]")
 
 
 def _drift(contract: Contract, path: Path, what: str, expected: str, found: str) -> ContractError:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalframe.contracts.shards import Rows, Spool
-from evalframe.sources.choice_json import ROW_LIMIT, read_objects
+from evalframe.sources.choice_json import read_objects
 from evalframe.sources.choice_outcomes import read_outcome_tables
 from evalframe.sources.choice_rows import checked_row
 from evalframe.sources.choice_tables import RowTables
@@ -26,13 +26,13 @@ class ChoiceRun:
     has_probabilities: bool
 
 
-def read_rows(path: Path, run_id: str, spool: Spool | None = None, row_limit: int = ROW_LIMIT) -> ChoiceRun:
+def read_rows(path: Path, run_id: str, spool: Spool | None = None) -> ChoiceRun:
     """KEV rows of one run, in memory unless there is a spool that they outgrow.
 
     Raises InputError (unreadable) or ContractError (cannot be meant), naming the row.
     """
     digest = file_sha256(path)
-    return _run(read_objects(path, row_limit), run_id, str(path), {"rows_sha256": digest}, spool)
+    return _run(read_objects(path), run_id, str(path), {"rows_sha256": digest}, spool)
 
 
 def rows_run(

@@ -22,7 +22,7 @@ from evalframe.sources.choice_neighbours import refuse_duplicates
 from evalframe.sources.choice_rows import CLEAN, DEFAULT_QUESTION, TYPES
 from evalframe.sources.choice_tables import Cells
 from evalframe.sources.fields import Fields, read_fields
-from evalframe.sources.values import first, ids, is_text, normalised, shown
+from evalframe.sources.values import first, ids, is_text, normalised, repeated, shown
 
 REQUIRED = ("id", "confidence", "correct")
 OPTIONAL = ("question", "group", "task", "source", "type", "variant", "error")
@@ -60,7 +60,7 @@ class _Reader:
         cells, cell_index, cell_text = self.cells()
         table = pa.table(
             {
-                "run_id": pa.repeat(pa.scalar(run_id, pa.large_string()), self.n),
+                "run_id": repeated(run_id, self.n),
                 "item_index": pa.array(np.arange(self.n)),
                 "item_id": names,
                 "question": question,

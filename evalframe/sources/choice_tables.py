@@ -16,6 +16,7 @@ from evalframe.errors import EvalframeError
 from evalframe.identity import sha256_text
 from evalframe.sources.choice_neighbours import BY_PAIR, BY_QUESTION, refuse_siblings, unrepeated
 from evalframe.sources.choice_rows import CLEAN, ChoiceRow
+from evalframe.sources.values import repeated
 
 Cell = tuple[str, str | None, str | None, str | None]
 """variant, source, task, type."""
@@ -119,7 +120,7 @@ class RowTables:
         for batch in unrepeated(self._spool.ordered(rows, BY_QUESTION), self._where):
             index = pa.array(np.arange(n, n + len(batch)))
             ranked = pa.Table.from_batches([batch.drop_columns(["item_index"])])
-            ranked = ranked.append_column("dataset_id", _repeated(dataset, len(batch)))
+            ranked = ranked.append_column("dataset_id", repeated(dataset, len(batch)))
             self._spool.add(target.name, conform(target, ranked.append_column("question_index", index)))
             self._spool.add("ranks", pa.table([batch["item_index"], index], schema=_RANKS))
             n += len(batch)
@@ -136,9 +137,9 @@ class RowTables:
             cell = pa.array(cells[answers["cell"].to_numpy()])
             table = (
                 answers.drop_columns(["cell"])
-                .append_column("run_id", _repeated(run_id, len(answers)))
+                .append_column("run_id", repeated(run_id, len(answers)))
                 .append_column("item_index", places["item_index"])
-                .append_column("dataset_id", _repeated(dataset, len(answers)))
+                .append_column("dataset_id", repeated(dataset, len(answers)))
                 .append_column("question_index", places["question_index"])
                 .append_column("cell_index", cell)
             )
@@ -185,10 +186,6 @@ def _part(schema: pa.Schema, rows: Sequence[ChoiceRow], **more: Sequence[int]) -
     """The rows' fields as columns of `schema`; `more` are those that no row has."""
     columns = {field.name: more.get(field.name) or [getattr(row, field.name) for row in rows] for field in schema}
     return pa.table(columns, schema=schema)
-
-
-def _repeated(text: str, n: int) -> pa.Array:
-    return pa.repeat(pa.scalar(text, pa.large_string()), n)
 
 
 def _schema(table: str, names: Sequence[str], **more: pa.DataType) -> pa.Schema:

@@ -20,8 +20,7 @@ from evalframe.contracts import conform, contract
 from evalframe.contracts.shards import ITEMS, Rows, Spool, batches_of
 from evalframe.errors import ContractError, DuplicateItem, LabelRefused, UsageError
 from evalframe.sources.fields import Fields, file_sha256, open_fields
-from evalframe.sources.npz import Limits
-from evalframe.sources.values import ids, is_text, shown, times, truths
+from evalframe.sources.values import ids, is_text, repeated, shown, times, truths
 from evalframe.sources.vocabulary import Vocabulary
 
 WINDOW_FIELDS = ("participant", "time", "sample_id")
@@ -53,14 +52,12 @@ def read_predictions(
     run_id: str,
     classes: Path | None = None,
     keys: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
     spool: Spool | None = None,
 ) -> SavedPredictions:
     """The predictions saved in an .npz, .parquet, .arrow or .csv file.
 
     classes: a JSON list of all class names in order, needed unless an NPZ holds them. keys: what the file calls a
-    column, where that is not our name for it. limits: what an NPZ may ask for. spool: where rows go that
-    do not fit into memory; default memory.
+    column, where that is not our name for it. spool: where rows go that do not fit into memory; default memory.
     Raises InputError or UsageError (exit 2: unreadable or unsafe, a column is missing, no vocabulary), or ContractError
     naming the row (exit 4: a label outside the vocabulary, a repeated class or sample id, a missing participant, a time
     that is no finite number, columns of unequal lengths or of a type that cannot be meant).
@@ -68,7 +65,7 @@ def read_predictions(
     path, spool = Path(path), spool or Spool()
     named = ("classes",) if path.suffix.lower() == ".npz" else ()
     needed = ("y_true", "y_pred", "participant")
-    with open_fields(path, (*PREDICTION_FIELDS, *named), needed, keys, limits) as opened:
+    with open_fields(path, (*PREDICTION_FIELDS, *named), needed, keys) as opened:
         vocabulary = vocabulary_of(opened.whole(*named), classes)
         windows = Windows(run_id, vocabulary, "y_true", spool)
         for part in opened.parts(*PREDICTION_FIELDS):
@@ -150,7 +147,7 @@ class Windows:
             )
         n = len(indices)
         columns = {
-            "run_id": _repeated(self._run_id, n),
+            "run_id": repeated(self._run_id, n),
             "item_index": pa.array(np.arange(start, start + n)),
             "sample_id": self._samples.values(part, n, pa.large_string()),
             "participant": ids(part.columns["participant"], part.written["participant"], where, start),
@@ -226,7 +223,7 @@ def prediction_table(run_id: str, indices: pa.Array, start: int = 0) -> pa.Table
     """`class_predictions` from one int16 class index per window, null where the model failed; of items from `start`."""
     n = len(indices)
     columns = {
-        "run_id": _repeated(run_id, n),
+        "run_id": repeated(run_id, n),
         "item_index": pa.array(np.arange(start, start + n)),
         "class_index": indices,
     }
@@ -237,7 +234,7 @@ def vocabulary_table(run_id: str, vocabulary: Vocabulary) -> pa.Table:
     """`class_vocabulary` of one run."""
     k = len(vocabulary)
     columns = {
-        "run_id": _repeated(run_id, k),
+        "run_id": repeated(run_id, k),
         "class_index": pa.array(np.arange(k, dtype=np.int16)),
         "class": pa.array(vocabulary.names, pa.large_string()),
     }
@@ -256,7 +253,3 @@ def _refuse_mixed(fields: Fields) -> None:
             where=fields.where,
             hint="write both as integers, or both as text",
         )
-
-
-def _repeated(text: str, n: int) -> pa.Array:
-    return pa.repeat(pa.scalar(text, pa.large_string()), n)

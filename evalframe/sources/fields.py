@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from evalframe.contracts.files import open_table
 from evalframe.contracts.shards import ROWS
 from evalframe.errors import ContractError, FileFormatUnknown, FileUnreadable, MissingField, UnknownName, UsageError
-from evalframe.sources.npz import Limits, Npz
+from evalframe.sources.npz import Npz
+from evalframe.sources.values import is_text
 
 TABLES = (".parquet", ".csv", ".arrow", ".feather")
 """Suffixes read as tables."""
@@ -98,10 +99,8 @@ def open_fields(
     names: Sequence[str],
     required: Sequence[str],
     keys: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
-    rows: int = ROWS,
 ) -> Iterator[OpenFields]:
-    """The columns `names` of the file, those of `required` surely, to be read `rows` at a time.
+    """The columns `names` of the file, those of `required` surely, to be read a part at a time.
 
     keys: what the file calls a column, where that is not our name for it. Raises InputError (unreadable, unsafe, a
     column is missing), UsageError (a key for no known name) or ContractError (an array that is no column), here or when
@@ -109,9 +108,9 @@ def open_fields(
     """
     suffix = path.suffix.lower()
     if suffix == ".npz":
-        opened = _npz(path, names, required, keys or {}, limits, rows)
+        opened = _npz(path, names, required, keys or {})
     elif suffix in TABLES:
-        opened = _table(path, names, required, keys or {}, rows)
+        opened = _table(path, names, required, keys or {})
     else:
         raise FileFormatUnknown(
             f"{path.name} is of no known format",
@@ -124,22 +123,16 @@ def open_fields(
         yield fields
 
 
-def read_fields(
-    path: Path,
-    names: Sequence[str],
-    required: Sequence[str],
-    keys: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
-) -> Fields:
+def read_fields(path: Path, names: Sequence[str], required: Sequence[str]) -> Fields:
     """What `open_fields` opens, read whole. Raises as it does."""
-    with open_fields(path, names, required, keys, limits) as opened:
+    with open_fields(path, names, required) as opened:
         return opened.whole(*names)
 
 
 def written_names(
     present: Collection[str], names: Sequence[str], required: Sequence[str], keys: Mapping[str, str], where: str
 ) -> dict[str, str]:
-    """What a file with the columns `present` calls those of `names` that it has. Raises as `read_fields` does."""
+    """What a file with the columns `present` calls those of `names` that it has. Raises as `open_fields` does."""
     for name, key in keys.items():
         if name not in names:
             raise UnknownName(
@@ -193,9 +186,7 @@ def unreadable(path: Path, error: OSError) -> FileUnreadable:
 
 
 @contextmanager
-def _npz(
-    path: Path, names: Sequence[str], required: Sequence[str], keys: Mapping[str, str], limits: Limits | None, rows: int
-) -> Iterator[OpenFields]:
+def _npz(path: Path, names: Sequence[str], required: Sequence[str], keys: Mapping[str, str]) -> Iterator[OpenFields]:
     where = str(path)
     try:
         file = path.open("rb")
@@ -203,7 +194,7 @@ def _npz(
         raise unreadable(path, error) from None
     with file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-        with Npz(file, where, limits) as archive:
+        with Npz(file, where) as archive:
             written = written_names(archive.names, names, required, keys, where)
 
             def parts(chosen: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
@@ -211,7 +202,7 @@ def _npz(
                 for name, shape in shapes.items():
                     _refuse_shape(shape, written[name], where)
                 one_length({name: shape[0] for name, shape in shapes.items()}, opened)
-                read = [archive.parts(written[name], rows) for name in chosen]
+                read = [archive.parts(written[name], ROWS) for name in chosen]
                 for arrays in zip(*read, strict=True):
                     yield [column_of(a, written[name], where) for name, a in zip(chosen, arrays, strict=True)]
 
@@ -220,11 +211,9 @@ def _npz(
 
 
 @contextmanager
-def _table(
-    path: Path, names: Sequence[str], required: Sequence[str], keys: Mapping[str, str], rows: int
-) -> Iterator[OpenFields]:
+def _table(path: Path, names: Sequence[str], required: Sequence[str], keys: Mapping[str, str]) -> Iterator[OpenFields]:
     digest = file_sha256(path)
-    with open_table(path, rows) as (schema, batches):
+    with open_table(path, ROWS) as (schema, batches):
         written = written_names(schema.names, names, required, keys, str(path))
         for key in written.values():
             if schema.names.count(key) > 1:
@@ -250,8 +239,7 @@ def _table(
 def _decoded(column: pa.Array) -> pa.Array:
     """Without a dictionary, and text with 64-bit offsets: the parts of a column may hold more than 2 GiB together."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    is_text = pa.types.is_string(kind) or pa.types.is_string_view(kind) or pa.types.is_large_string(kind)
-    return column.cast(pa.large_string() if is_text else kind)
+    return column.cast(pa.large_string() if is_text(kind) else kind)
 
 
 def _refuse_shape(shape: tuple[int, ...], key: str, where: str) -> None:

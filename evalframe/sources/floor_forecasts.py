@@ -20,6 +20,7 @@ from evalframe.errors import ForecastRefused
 from evalframe.sources.floor_sessions import files_of, session_files
 from evalframe.sources.floor_targets import COLUMNS, WEARER, Session
 from evalframe.sources.npy import read_npy, require_shape
+from evalframe.sources.values import repeated
 
 STEPS = 10
 """Forecasts made at each row: for 1 to 10 rows later."""
@@ -94,8 +95,8 @@ def forecasts_table(run_id: str, forecast_set: str, forecasts: Forecasts) -> pa.
         contract("floor_forecasts"),
         pa.table(
             {
-                "run_id": pa.repeat(pa.scalar(run_id, pa.large_string()), n_rows),
-                "forecast_set": pa.repeat(pa.scalar(forecast_set, pa.large_string()), n_rows),
+                "run_id": repeated(run_id, n_rows),
+                "forecast_set": repeated(forecast_set, n_rows),
                 "session_index": pa.repeat(pa.scalar(forecasts.session.index, pa.int32()), n_rows),
                 "row": pa.array(np.arange(n_rows, dtype=np.int64)),
                 "p_wearer": pa.ListArray.from_arrays(offsets, p),

@@ -24,11 +24,11 @@ def checked_name(name: str, where: str) -> str:
     return name
 
 
-def session_files(folder: Path, suffix: str = ".npy") -> dict[str, Path]:
-    """Every session of a folder by its name, sorted. Raises SessionMissing where there is no such folder or none."""
+def session_files(folder: Path) -> dict[str, Path]:
+    """Every `<session>.npy` of a folder by its name, sorted. Raises SessionMissing where there is no folder or none."""
     found: dict[str, Path] = {}
-    for path in sorted(folder.glob(f"*{suffix}")) if folder.is_dir() else ():
-        name = unicodedata.normalize("NFC", path.name.removesuffix(suffix))
+    for path in sorted(folder.glob("*.npy")) if folder.is_dir() else ():
+        name = unicodedata.normalize("NFC", path.name.removesuffix(".npy"))
         if name in found:
             raise SessionNameRefused(
                 "two files name one session",
@@ -41,7 +41,7 @@ def session_files(folder: Path, suffix: str = ".npy") -> dict[str, Path]:
     if not found:
         raise SessionMissing(
             f"{folder} holds no sessions",
-            expected=f"files named <session>{suffix}",
+            expected="files named <session>.npy",
             found="none" if folder.is_dir() else "no such folder",
             where=str(folder),
             hint=f"ls {shlex.quote(str(folder))}",

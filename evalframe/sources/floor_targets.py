@@ -20,6 +20,7 @@ from evalframe.errors import TargetRefused
 from evalframe.sources.floor_intervals import Interval, read_addressee, read_segments
 from evalframe.sources.floor_sessions import checked_name, files_of, session_files
 from evalframe.sources.npy import read_npy, require_shape
+from evalframe.sources.values import repeated
 
 COLUMNS = ("background", "wearer", "others")
 WEARER, OTHERS = 1, 2
@@ -125,7 +126,7 @@ class Targets:
         """`columns` beside the keys of the session that each row belongs to, `repeats` rows each."""
         place = pa.array(np.repeat(np.arange(len(sessions)), repeats))
         keys = {
-            "dataset_id": pa.repeat(pa.scalar(self.dataset_id, pa.large_string()), len(place)),
+            "dataset_id": repeated(self.dataset_id, len(place)),
             "session_index": pa.array([s.index for s in sessions], pa.int32()).take(place),
             "session": pa.array([s.name for s in sessions], pa.large_string()).take(place),
         }

@@ -47,7 +47,7 @@ def read_rttm(path: Path) -> list[Speech]:
     turns: dict[str, list[Turn]] = {}
     for number, line in enumerate(_text(path).splitlines(), 1):
         words = line.split()
-        if not words or words[0].startswith(";") or words[0] != "SPEAKER":
+        if not words or words[0] != "SPEAKER":
             continue
         if len(words) < 8:
             raise _refuse(path, f"line {number} is cut off", "SPEAKER file channel onset duration <NA> <NA> name", line)

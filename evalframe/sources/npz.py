@@ -30,7 +30,7 @@ PLAIN = re.compile(r"[<>|](b1|[iu][1248]|f[248]|[US][0-9]{1,8})")
 
 _PREFIX = "EVALFRAME_NPZ_"
 
-_DEFLATE = 1032
+DEFLATE = 1032
 """Deflate cannot shrink anything further than this, so a larger claim is a lie."""
 
 _HEADER = 10_000
@@ -219,11 +219,11 @@ class Npz:
 
     def _check_packing(self, name: str, info: zipfile.ZipInfo) -> None:
         stored, packed, unpacked = info.compress_type == zipfile.ZIP_STORED, info.compress_size, info.file_size
-        possible = packed if stored else packed * _DEFLATE
+        possible = packed if stored else packed * DEFLATE
         if packed > self._size or unpacked > possible or (stored and unpacked != packed):
             raise self._refuse(
                 f"the archive cannot hold array {name}",
-                f"at most {min(possible, self._size * _DEFLATE)} bytes from {packed} packed in a file of {self._size}",
+                f"at most {min(possible, self._size * DEFLATE)} bytes from {packed} packed in a file of {self._size}",
                 f"{unpacked} bytes",
             )
         if unpacked > max(self._limits.free_bytes, packed * self._limits.expansion):

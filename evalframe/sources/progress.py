@@ -36,7 +36,7 @@ TARGETS = ("trajectory_id", "task", "outcome", "frame_index", "target_progress")
 class Targets:
     """What is known of a data set before any prediction.
 
-    table: `progress_targets`. labels: a row per trajectory (`features.labels`). sha256: of the file, if there was one.
+    table: `progress_targets`. labels: a row per trajectory (`features.labels`).
     """
 
     dataset_id: str

@@ -20,6 +20,7 @@ from evalframe.sources import progress
 from evalframe.sources.progress_frames import FrameFile, frame_path, inspect
 from evalframe.sources.progress_registry import Registry
 from evalframe.sources.save_to_disk import Batch, open_saved
+from evalframe.sources.values import is_text
 
 COLUMNS = ("id", "task", "quality_label", "frames", "target_progress")
 OUTCOMES = ("success", "failure")
@@ -109,7 +110,7 @@ def _check_types(folder: Path, batch: Batch) -> None:
         fits = (
             (pa.types.is_list(plain) or pa.types.is_large_list(plain)) and pa.types.is_floating(plain.value_type)
             if name == "target_progress"
-            else pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_string_view(plain)
+            else is_text(plain)
         )
         if not fits:
             wanted = "a list of floats" if name == "target_progress" else "text"

@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 
 from evalframe.errors import FramesRefused
 from evalframe.sources.fields import unreadable
-from evalframe.sources.npz import Limits, Npz
+from evalframe.sources.npz import DEFLATE, Limits, Npz
 
 NAME = "frames"
-
-_DEFLATE_MOST = 1032
-"""A video of one colour packs as tightly as deflate can. What bounds memory is the size limit of one array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,8 @@ def _opened(path: Path) -> BufferedReader:
 
 
 def _limits() -> Limits:
-    return replace(Limits.from_environment(), expansion=_DEFLATE_MOST)
+    # A video of one colour packs as tightly as deflate can. What bounds memory is the size limit of one array.
+    return replace(Limits.from_environment(), expansion=DEFLATE)
 
 
 def _refused(where: Path, what: str, expected: str, found: str) -> FramesRefused:

@@ -32,7 +32,7 @@ class Registry:
 
 
 def read_registry(path: Path, split: Split) -> Registry:
-    """The tasks of `split`. Raises RegistryRefused, or FileUnreadable, for anything but the form described above."""
+    """The tasks of `split`. Raises RegistryRefused, or FileUnreadable, for anything but lists of tasks by split."""
     sha256 = file_sha256(path)
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"))

@@ -16,7 +16,7 @@ from evalframe.contracts.shards import Spool, whole
 from evalframe.errors import ContractError, LabelRefused
 from evalframe.sources.classification import WINDOW_FIELDS, Windows, vocabulary_of, vocabulary_table
 from evalframe.sources.fields import Fields, column_of, unreadable, written_names
-from evalframe.sources.npz import Limits, Npz
+from evalframe.sources.npz import Npz
 from evalframe.sources.vocabulary import Vocabulary
 
 WINDOWS = ("y", *WINDOW_FIELDS)
@@ -60,7 +60,6 @@ def read_windows(
     run_id: str,
     classes: tuple[str, ...] | None = None,
     keys: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
     spool: Spool | None = None,
 ) -> LabelledWindows:
     """The labelled windows of an .npz file.
@@ -78,7 +77,7 @@ def read_windows(
         raise unreadable(path, error) from None
     with file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-        with Npz(file, where, limits) as archive:
+        with Npz(file, where) as archive:
             written = written_names(archive.names, SIGNALS, ("X", "y", "participant"), keys or {}, where)
             header = archive.header(written["X"])
             if len(header.shape) != 3 or header.dtype.kind != "f":

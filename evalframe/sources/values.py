@@ -1,7 +1,7 @@
 """Columns as they come -> what a table may hold: text in one normal form, finite times, plain truth values.
 
-Each function takes one Arrow column, the name it has for the user and the place it stands in, and raises ContractError
-naming the first row (from 0) that cannot be meant. start: the row of the file that the column begins at.
+`ids`, `times` and `truths` take one Arrow column, the name it has for the user and the place it stands in, and raise
+ContractError naming the first row (from 0) that cannot be meant. start: the row of the file that the column begins at.
 """
 
 from __future__ import annotations
@@ -38,6 +38,11 @@ def shown(value: Any, limit: int = 80) -> str:
     """`value` as a message shows it."""
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def repeated(text: str, n: int) -> pa.Array:
+    """One text in `n` rows."""
+    return pa.repeat(pa.scalar(text, pa.large_string()), n)
 
 
 def ids(column: pa.Array, name: str, where: str, start: int = 0) -> pa.Array:
