@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalframe.contracts import contracts
+from evalframe.contracts import Contract, contracts
 from evalframe.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def clustering(
     """New clusters from `column` of the facts that carry clusters, of a table that says more about the same rows, or of
     any relation that tells it for each cluster of the protocol. A null keeps the cluster as it was.
 
-    Raises UsageError where no row tells the column, or where one cluster would be in two.
+    Raises UsageError where there is no such column, where no row tells it, or where one cluster would be in two.
     """
     closure = reader.catalogue.closure(*states)
     shapes = {r.name: reader.columns(r.name, sides) for r in closure if r.layer == "fact"}
@@ -51,7 +51,7 @@ def clustering(
     for name, columns in shapes.items():
         key = next((key for key in ("cluster_id", protocol.cluster) if key in columns), None)
         if key is not None and column in columns:
-            return Clustering({}, _names(reader.read([name], sides)[name], key, column))
+            return Clustering({}, _names(_told(reader.read([name], sides)[name], column), key, column))
     known = sorted({each for columns in shapes.values() for each in columns})
     raise UsageError(
         f"there is no column {column!r} to cluster by",
@@ -94,18 +94,66 @@ def _carries(reader: Reader, name: str, shapes: Mapping[str, Sequence[str]]) -> 
 def _with_column(
     reader: Reader, fact: str, columns: Sequence[str], column: str, sides: Sequence[Side]
 ) -> pa.Table | None:
-    """The rows of `fact` with `column` among them: its own, or that of a contract table with the fact's grain."""
+    """The rows of `fact` with `column` among them: its own, or that of contract tables with the fact's grain."""
     if column in columns:
-        return reader.read([fact], sides)[fact]
+        return _told(reader.read([fact], sides)[fact], column)
     grain = list(reader.catalogue[fact].grain)
-    for table in reader.catalogue.tables(fact):
-        names = contracts()[table].names if table in contracts() else ()
-        if column in names and set(grain) <= set(names):
-            rows = reader.read([fact], sides)[fact]
-            values = reader.table(table, [side.run_id for side in sides]).select([*grain, column])
-            types = pa.schema([*(rows.schema.field(name) for name in grain), values.schema.field(column)])
-            return rows.join(values.cast(types), keys=grain, join_type="left outer")
+    runs = [side.run_id for side in sides]
+    tables = [name for name in reader.catalogue.tables(fact) if name in contracts()]
+    found = [told for name in tables if (told := _of_table(reader, contracts()[name], grain, column, runs)) is not None]
+    if not found:
+        return None
+    rows = reader.read([fact], sides)[fact]
+    named = [f"{column} {place}" for place in range(len(found))]  # rows of several runs may stand in several tables
+    for name, values in zip(named, found, strict=True):
+        types = pa.schema([*(rows.schema.field(key) for key in grain), values.schema.field(column).with_name(name)])
+        told = values.rename_columns([*grain, name]).cast(types)
+        rows = rows.join(told, keys=grain, join_type="left outer")
+    return _told(rows.append_column(column, pc.coalesce(*(rows[name] for name in named))), column)
+
+
+def _of_table(
+    reader: Reader, table: Contract, grain: Sequence[str], column: str, runs: Sequence[str]
+) -> pa.Table | None:
+    """`grain` and `column` of a contract table, or of one that its rows refer to (choice_questions); None without."""
+    if not set(grain) <= set(table.names):
+        return None
+    if _groups(table, column):
+        return reader.table(table.name, runs).select([*grain, column])
+    for reference in table.references:
+        other = contracts()[reference.table]
+        if _groups(other, column):
+            here = list(reference.columns)
+            rows = reader.table(table.name, runs).select(list(dict.fromkeys([*grain, *here])))
+            told = reader.table(other.name, runs).select([*reference.to_columns, column])
+            return rows.join(told, keys=here, right_keys=list(reference.to_columns)).select([*grain, column])
     return None
+
+
+def _groups(table: Contract, column: str) -> bool:
+    """Whether the table has such a column, and one whose values are single."""
+    return any(each.name == column and "<" not in each.physical for each in table.columns)
+
+
+def _told(rows: pa.Table, column: str) -> pa.Table:
+    """The rows, of which some tell the column: where none does, the clusters would keep theirs under another name."""
+    if pa.types.is_nested(rows.schema.field(column).type):
+        raise UsageError(
+            f"{column} makes no clusters: it holds lists",
+            expected="a column that says which items belong together",
+            found=str(rows.schema.field(column).type),
+            where="--cluster",
+            hint="leave out --cluster",
+        )
+    if len(rows) and rows[column].null_count == len(rows):
+        raise UsageError(
+            f"{column} makes no clusters: it is empty in every row of these runs",
+            expected="a column that says which items belong together",
+            found=f"{len(rows)} rows without {column}",
+            where="--cluster",
+            hint="leave out --cluster",
+        )
+    return rows
 
 
 def _replaced(rows: pa.Table, column: str, columns: Sequence[str]) -> pa.Table:

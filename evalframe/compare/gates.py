@@ -12,6 +12,9 @@ from evalframe.errors import UsageError
 PROPORTION = "proportion"
 """The unit whose margins and `_pp` columns are percentage points."""
 
+_ROUND_OFF = 1e-12
+"""What a subtraction may add: 0.79 - 0.8 is a worsening of one percentage point, not of more."""
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -26,13 +29,15 @@ class Gate:
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """Read `METRIC`, `METRIC:X` or `METRIC:X:ci`. Raises UsageError for anything else."""
+        """Read `METRIC`, `METRIC:X`, `METRIC:X:ci` or `METRIC:ci`, in which X is 0. UsageError for anything else."""
         metric, *rest = text.split(":")
+        by_interval = rest[-1:] == ["ci"]
+        given = (rest[:-1] if by_interval else rest) or ["0"]
         try:
-            margin = float(rest[0]) if rest else 0.0
+            margin = float(given[0] or ("0" if by_interval else "nan"))
         except ValueError:
             margin = math.nan
-        if not metric or len(rest) > 2 or rest[1:] not in ([], ["ci"]) or not 0 <= margin < math.inf:
+        if not metric or len(given) > 1 or not 0 <= margin < math.inf:
             raise UsageError(
                 "the regression check cannot be read",
                 expected="METRIC, METRIC:X or METRIC:X:ci with X a worsening of at least 0",
@@ -40,7 +45,7 @@ class Gate:
                 where="--fail-if-worse",
                 hint="--fail-if-worse macro_f1:0.5:ci",
             )
-        return cls(metric, margin, bool(rest[1:]))
+        return cls(metric, margin, by_interval)
 
     def verdict(self, rows: Iterable[Mapping[str, Any]]) -> GateResult:
         """Judge every row of the metric (each candidate, horizon and stratum). No row, or one without value, fails."""
@@ -62,12 +67,20 @@ class Gate:
         margin = self.margin / 100.0 if row["unit"] == PROPORTION else self.margin
         if not self.by_interval:
             gain = sign * row["change"]
-            return None if gain >= -margin else f"{at} moved by {row['change']:.6g}, the limit is {-sign * margin:.6g}"
+            return (
+                None
+                if gain >= -margin - _ROUND_OFF
+                else f"{at} moved by {row['change']:.6g}, the limit is {-sign * margin:.6g}"
+            )
         if row["ci_low"] is None:
             return f"{at} has no interval ({row['reason']})"
         worst = row["ci_low"] if sign > 0 else -row["ci_high"]
         bounds = f"[{row['ci_low']:.6g}, {row['ci_high']:.6g}]"
-        return None if worst > -margin else f"{at}: the interval {bounds} does not rule out {-sign * margin:.6g}"
+        return (
+            None
+            if worst > -margin + _ROUND_OFF
+            else f"{at}: the interval {bounds} does not rule out {-sign * margin:.6g}"
+        )
 
 
 class GateResult(NamedTuple):

@@ -117,6 +117,15 @@ def test_a_column_that_is_none_is_no_cluster(store: Store) -> None:
     assert refusal.value.where == "--cluster"
 
 
+def test_a_column_that_no_row_fills_makes_no_clusters(store: Store) -> None:
+    rows = [item._replace(sample_id=None) for item in items(40, 4, skill=0.7, seed=1)]
+    add_run(store, "a", rows)
+    add_run(store, "b", rows)
+    with pytest.raises(UsageError, match="empty in every row") as refusal:
+        compare(store, "a", ["b"], cluster="sample_id")
+    assert refusal.value.where == "--cluster"
+
+
 def test_other_clusters_give_other_intervals(store: Store) -> None:
     add_run(store, "a", items(200, 8, skill=0.6, seed=1))
     add_run(store, "b", items(200, 8, skill=0.75, seed=2))

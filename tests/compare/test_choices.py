@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evalframe.compare import sampling
-from evalframe.errors import ExitCode
+from evalframe.errors import ExitCode, UsageError
 from evalframe.protocols import protocol
 from evalframe.sources.choice import rows_run
 from evalframe.store import Store
@@ -162,11 +162,24 @@ def test_a_stratum_that_nobody_has_is_refused(answers: Store) -> None:
 
 
 def test_clusters_by_another_column(answers: Store) -> None:
-    each = rows_of(compare(answers, "a", ["b"], replicates=50, metrics=["accuracy"], cluster="item_id"))["accuracy"]
-    tasks = rows_of(compare(answers, "a", ["b"], replicates=50, metrics=["accuracy"], cluster="task"))["accuracy"]
-    assert (each["cluster"], tasks["cluster"], tasks["n_clusters"]) == ("item_id", "task", 2)
-    assert each["n_clusters"] > 24
-    assert each["change"] == tasks["change"]
+    by = {
+        column: rows_of(compare(answers, "a", ["b"], replicates=50, metrics=["accuracy"], cluster=column))["accuracy"]
+        for column in ("group", "item_id", "id", "task")
+    }
+    assert {column: row["cluster"] for column, row in by.items()} == {column: column for column in by}
+    n_answers, n_groups = by["group"]["baseline_denominator"], by["group"]["n_clusters"]
+    assert {column: row["n_clusters"] for column, row in by.items()} == {
+        "group": n_groups, "item_id": n_answers, "id": n_answers, "task": 2
+    }  # fmt: skip
+    assert n_groups < n_answers
+    assert {row["change"] for row in by.values()} == {by["task"]["change"]}
+
+
+@pytest.mark.parametrize(("column", "told"), [("p", "lists"), ("keys", "no column"), ("pair_id", "empty in every row")])
+def test_a_column_that_cannot_make_clusters_is_refused(answers: Store, column: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told) as refusal:
+        compare(answers, "a", ["b"], replicates=20, metrics=["accuracy"], cluster=column)
+    assert refusal.value.where == "--cluster"
 
 
 def test_a_metric_that_no_side_has_is_absent_and_fails_its_gate(store: Store, tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ def row(**given: Any) -> dict[str, Any]:
         ("nll", Gate("nll")),
         ("nll:0.5", Gate("nll", 0.5)),
         ("macro_f1:1:ci", Gate("macro_f1", 1.0, by_interval=True)),
+        ("macro_f1:ci", Gate("macro_f1", by_interval=True)),
+        ("macro_f1::ci", Gate("macro_f1", by_interval=True)),
     ],
 )
 def test_a_check_is_read(text: str, gate: Gate) -> None:
@@ -50,6 +52,8 @@ def test_what_is_no_check_is_refused(text: str) -> None:
         (Gate("accuracy"), {}, False),
         (Gate("accuracy", 1.0), {}, True),  # one percentage point is the change itself: not more than it
         (Gate("accuracy", 0.99), {}, False),
+        (Gate("accuracy", 1.0), {"change": 0.79 - 0.8}, True),  # -0.010000000000000009
+        (Gate("accuracy", 3.0, by_interval=True), {"ci_low": 0.05 - 0.08}, False),  # -0.03, or a hair above it
         (Gate("accuracy"), {"change": 0.0}, True),
         (Gate("accuracy"), {"better": "lower"}, True),
         (Gate("accuracy"), {"better": "lower", "change": 0.01}, False),
