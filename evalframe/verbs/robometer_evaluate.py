@@ -153,8 +153,8 @@ def evaluate(
         place = folder.step(step)
         with place.working():
             place.clear_left_over()
-            outcomes[step] = "finished before" if place.finished else "evaluated"
-            if not place.finished:
+            outcomes[step] = "finished before" if place.complete else "evaluated"
+            if not place.complete:
                 place.begin(folder_sha256(path))
                 StepRun(asked, selection, place, _Loader(factory, path, device, repository), batch_size).run()
             if opened is not None:

@@ -21,6 +21,9 @@ from evalframe.verbs.outputs import Make, to_json, write_bytes, write_made, writ
 
 MANIFEST = "run_manifest.json"
 TARGETS = "targets.parquet"
+PHASES = ("progress", "failure", "filtering")
+"""What an evaluation of a step does, in this order; each ends with its file."""
+
 METRICS = "metrics.json"
 TRACES = "traces.parquet"
 LOCK = ".lock"
@@ -144,8 +147,13 @@ class Step:
 
     @property
     def finished(self) -> bool:
-        """Everything is there."""
+        """Whether it has been scored: its metrics are written last."""
         return (self.folder / METRICS).is_file()
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that an evaluation writes is there: a file that was taken away is written again."""
+        return self.finished and self.traces.is_file() and all(map(self.has, PHASES))
 
     def has(self, phase: str) -> bool:
         """Whether a phase is finished."""

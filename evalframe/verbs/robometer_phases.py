@@ -58,7 +58,7 @@ class StepRun:
 
     def run(self) -> None:
         """Whatever phases are missing, in order, and metrics.json last."""
-        if self.step.finished:
+        if self.step.complete:
             return
         own = self._own_traces()
         if not (self.step.has("progress") and self.step.has("failure")):
@@ -86,7 +86,7 @@ class StepRun:
     def _all_traces(self, own: pl.DataFrame) -> pl.DataFrame:
         """Every trajectory asked about every task of the split."""
         there = self._read()
-        if self.step.has("filtering") or len(there) > len(own) or len(self.selection.tasks) == 1:
+        if len(there) > len(own) or len(self.selection.tasks) == 1:
             return there
         others = {
             row.trajectory_id: tuple(task for task in self.selection.tasks if task != row.task)

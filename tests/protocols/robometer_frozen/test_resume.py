@@ -197,6 +197,27 @@ def test_a_process_that_is_really_killed(
     assert tree(tmp_path / "killed") == whole[0]
 
 
+@pytest.mark.parametrize(
+    "gone",
+    [
+        ("failure.json",),
+        ("progress.json", "filtering.json", "metrics.json"),
+        ("traces.parquet",),
+    ],
+    ids="+".join,
+)
+def test_a_file_that_was_taken_away_is_written_again(
+    files: videos.Files, tmp_path: Path, whole: tuple[dict[str, bytes], int], gone: Sequence[str]
+) -> None:
+    run(files, tmp_path / "out", Counting())
+    for name in gone:
+        (tmp_path / "out/steps/step-000000" / name).unlink()
+    again = Counting()
+    run(files, tmp_path / "out", again)
+    assert tree(tmp_path / "out") == whole[0]
+    assert len(again.asked) == (whole[1] if "traces.parquet" in gone else 0)
+
+
 def full_robometer_kills() -> None:
     """Every write of an evaluation, killed before and after it: the bytes at the end are those of a whole run."""
     for at in range(1, N_WRITES + 1):
