@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 Row = Mapping[str, Any]
@@ -32,7 +33,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One question and what became of it. confidence is None where the model failed."""
+    """One question and what became of it, worked out once for all populations. confidence is None where it failed."""
 
     row: Row
     place: int
@@ -40,6 +41,35 @@ class Outcome:
     confidence: float | None
     correct: bool
     p: Sequence[float] | None
+
+    @cached_property
+    def brier(self) -> Fraction:
+        """Sum over options of (p - 1 where it is the label, else p) squared."""
+        assert self.p is not None
+        return exact_sum((Fraction(x) - (k == self.row["label"])) ** 2 for k, x in enumerate(self.p))
+
+    @cached_property
+    def score_error(self) -> Fraction:
+        """Distance of the expected option from the label."""
+        assert self.p is not None
+        return abs(exact_sum(k * Fraction(x) for k, x in enumerate(self.p)) - self.row["label"])
+
+    @cached_property
+    def rps(self) -> Fraction:
+        """Mean over thresholds of (probability below it - whether the label is below it) squared."""
+        assert self.p is not None
+        below, gaps = Fraction(0), []
+        for threshold, x in enumerate(self.p[:-1], start=1):
+            below += Fraction(x)
+            gaps.append((below - (self.row["label"] < threshold)) ** 2)
+        return exact_sum(gaps) / len(gaps)
+
+
+def exact_sum(terms: Iterable[float | Fraction | int]) -> Fraction:
+    """The sum, over one denominator: reducing the fraction after each term takes most of the time."""
+    ratios = [term.as_integer_ratio() for term in terms]
+    whole = math.lcm(*(below for _, below in ratios))
+    return Fraction(sum(above * (whole // below) for above, below in ratios), whole)
 
 
 # ---- ingest ---------------------------------------------------------------------------------------------------------
@@ -115,7 +145,7 @@ def populations(found: Sequence[Outcome]) -> dict[str, list[Outcome]]:
 def mean(values: Sequence[float | Fraction | int]) -> Value:
     if not values:
         return "no_items"
-    return float(sum(map(Fraction, values)) / len(values))
+    return float(exact_sum(values) / len(values))
 
 
 def in_order(items: Sequence[Outcome], choices: Choices) -> list[list[Outcome]]:
@@ -153,7 +183,7 @@ def metrics(items: Sequence[Outcome], choices: Choices = Choices()) -> dict[str,
         "mean_confidence": mean([o.confidence for o in items if o.confidence is not None]),
         "confidence_bias": mean(bias),
         "nll": mean([-math.log(max(_at_label(o), choices.nll_floor)) for o in answered]),
-        "brier": mean([_brier(o) for o in answered]),
+        "brier": mean([o.brier for o in answered]),
         "ece": _ece(answered, choices),
         "confident_error_rate": share(sum(not o.correct for o in sure), n),
         "coverage_at_0_9": share(sum(o.confidence is not None and o.confidence >= 0.9 for o in items), n_all),
@@ -170,33 +200,14 @@ def metrics(items: Sequence[Outcome], choices: Choices = Choices()) -> dict[str,
     scale = [o for o in items if o.row["type"] == "score"]
     if scale:
         scored = [o for o in scale if o.labelled and o.p is not None]
-        out["score_mae"] = mean([_score_error(o) for o in scored])
-        out["rps"] = mean([_rps(o) for o in scored])
+        out["score_mae"] = mean([o.score_error for o in scored])
+        out["rps"] = mean([o.rps for o in scored])
     return out
 
 
 def _at_label(o: Outcome) -> float:
     assert o.p is not None
     return o.p[o.row["label"]]
-
-
-def _brier(o: Outcome) -> Fraction:
-    assert o.p is not None
-    return sum(((Fraction(x) - (k == o.row["label"])) ** 2 for k, x in enumerate(o.p)), Fraction(0))
-
-
-def _score_error(o: Outcome) -> Fraction:
-    assert o.p is not None
-    return abs(sum((k * Fraction(x) for k, x in enumerate(o.p)), Fraction(0)) - o.row["label"])
-
-
-def _rps(o: Outcome) -> Fraction:
-    assert o.p is not None
-    label, total = o.row["label"], Fraction(0)
-    for threshold in range(1, len(o.p)):
-        forecast = sum(map(Fraction, o.p[:threshold]), Fraction(0))
-        total += (forecast - (label < threshold)) ** 2
-    return total / (len(o.p) - 1)
 
 
 def bin_of(confidence: float, n_bins: int = 10, rule: str = "left_closed") -> int:
@@ -210,20 +221,18 @@ def bin_of(confidence: float, n_bins: int = 10, rule: str = "left_closed") -> in
 
 def bins(items: Sequence[Outcome], choices: Choices = Choices()) -> list[tuple[int, int, Fraction]]:
     """Per bin: rows, right ones, exact sum of confidences; of labelled answers."""
-    table = [(0, 0, Fraction(0))] * choices.n_bins
+    table: list[list[tuple[bool, float]]] = [[] for _ in range(choices.n_bins)]
     for o in items:
         if o.labelled and o.confidence is not None:
-            at = bin_of(o.confidence, choices.n_bins, choices.bin_rule)
-            n, right, total = table[at]
-            table[at] = (n + 1, right + o.correct, total + Fraction(o.confidence))
-    return table
+            table[bin_of(o.confidence, choices.n_bins, choices.bin_rule)].append((o.correct, o.confidence))
+    return [(len(one), sum(right for right, _ in one), exact_sum(sure for _, sure in one)) for one in table]
 
 
 def _ece(answered: Sequence[Outcome], choices: Choices) -> Value:
     if not answered:
         return "no_items"
     gaps = [abs(right - total) for _, right, total in bins(answered, choices)]  # n_b/n * |right/n_b - total/n_b|
-    return float(sum(gaps, Fraction(0)) / len(answered))
+    return float(exact_sum(gaps) / len(answered))
 
 
 def _coverage(items: Sequence[Outcome], choices: Choices, budget: Fraction) -> Value:
@@ -246,12 +255,12 @@ def _aurc(items: Sequence[Outcome], choices: Choices) -> Value:
     if not groups:
         return "no_rows_above_cutoff" if n else "no_items"
     accepted = errors = 0
-    area = Fraction(0)
+    area = []
     for group in groups:
         accepted += len(group)
         errors += sum(not o.correct for o in group)
-        area += len(group) * Fraction(errors, accepted)
-    return float(area / n)
+        area.append(len(group) * Fraction(errors, accepted))
+    return float(exact_sum(area) / n)
 
 
 def _selective(items: Sequence[Outcome], choices: Choices, fraction: Fraction) -> tuple[Value, Value]:
@@ -375,8 +384,7 @@ def family_balanced_accuracy(items: Sequence[Outcome], choices: Choices = Choice
         if o.labelled and (o.confidence is not None or choices.failed == "wrong"):
             hits[o.row.get("family") or o.row.get("task") or ""][truth(o)].append(o.correct)
     recalls = [
-        sum((Fraction(sum(right), len(right)) for right in keys.values()), Fraction(0)) / len(keys)
-        for keys in hits.values()
+        exact_sum(Fraction(sum(right), len(right)) for right in keys.values()) / len(keys) for keys in hits.values()
     ]
     return mean(recalls)
 
@@ -387,6 +395,6 @@ def objective(found: Sequence[Outcome], choices: Choices = Choices()) -> Value:
     for o in found:
         if variant(o.row) == "clean" and o.labelled and o.p is not None:
             losses[o.row.get("task") or ""].append(-math.log(max(_at_label(o), choices.nll_floor)))
-    means = [sum(map(Fraction, part), Fraction(0)) / len(part) for part in losses.values()]
+    means = [exact_sum(part) / len(part) for part in losses.values()]
     value = mean(means)
     return value if isinstance(value, str) else -value

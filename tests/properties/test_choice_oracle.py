@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import given, settings
@@ -86,17 +88,18 @@ def test_denominators_add_up(seed: int) -> None:
         assert row["n_items"] >= row["n_excluded"] >= 0, metric
         assert row["n_items"] >= row["n_failed"] >= 0, metric
     for metric in ("accuracy", "nll", "mean_confidence"):
+        counts = _counts(found, metric)
         for one in runs:
             for field in ("task", "type", "source"):
-                parts = _counts(found, one.run_id, metric, f"{field}=")
-                if parts:
+                if parts := counts[one.run_id, field]:
                     assert sum(parts) == found[one.run_id, metric, "clean"]["n_items"]
-            assert sum(_counts(found, one.run_id, metric, "variant=")) == found[one.run_id, metric, "all"]["n_items"]
+            assert sum(counts[one.run_id, "variant"]) == found[one.run_id, metric, "all"]["n_items"]
 
 
-def _counts(found: Values, run_id: str, metric: str, start: str) -> list[int]:
-    return [
-        row["n_items"]
-        for (name, which, stratum), row in found.items()
-        if name == run_id and which == metric and stratum.startswith(start)
-    ]
+def _counts(found: Values, metric: str) -> Mapping[tuple[str, str], list[int]]:
+    """(run_id, field) -> the items of each stratum `field=...`."""
+    counts: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for (run_id, which, stratum), row in found.items():
+        if which == metric and "=" in stratum:
+            counts[run_id, stratum.partition("=")[0]].append(row["n_items"])
+    return counts

@@ -55,9 +55,10 @@ def evaluated(
         given=frozenset(given),
         pooled=pooled,
     )
+    sources = {**tables(runs), **given}
     with DuckDB(threads=1) as engine:
         for name in wanted.sources:
-            engine.bind(name, given[name] if name in given else tables(runs)[name])
+            engine.bind(name, sources[name])
         return engine.evaluate(wanted)
 
 
