@@ -39,10 +39,14 @@ def rounds(draw: st.DrawFn) -> list[Timed]:
     ]
 
 
-def table(timed: Sequence[Timed]) -> pa.Table:
+RUNS = st.lists(rounds(), min_size=4, max_size=4)
+"""Of one evaluation: planning it costs as much for one run as for all of them."""
+
+
+def table(timed: Sequence[Timed], run_id: str) -> pa.Table:
     rows = [
         {
-            "run_id": "r",
+            "run_id": run_id,
             "item_index": index,
             "item_id": f"{each.work}, round {each.round}",
             "work": each.work,
@@ -64,22 +68,27 @@ def engine() -> Iterator[DuckDB]:
         yield one
 
 
-def asked(engine: DuckDB, given: frozenset[str] = frozenset()) -> dict[tuple[str, str], Figure]:
+def tables(runs: Sequence[Sequence[Timed]]) -> list[pa.Table]:
+    return [table(timed, f"run {number}") for number, timed in enumerate(runs)]
+
+
+def asked(engine: DuckDB, given: frozenset[str] = frozenset()) -> dict[tuple[str, str, str], Figure]:
     wanted = plan(catalogue(), TIMING.metrics, parameters=TIMING.settings(), given=given)
     return {
-        (metric, row["stratum"]): Figure(row["value"], row["reason"], row["n_items"], row["n_excluded"])
+        (row["run_id"], metric, row["stratum"]): Figure(row["value"], row["reason"], row["n_items"], row["n_excluded"])
         for metric, found in engine.evaluate(wanted).items()
         for row in found.to_pylist()
     }
 
 
-@settings(max_examples=40)
-@given(timed=rounds())
-def test_the_sql_gives_what_fractions_give(engine: DuckDB, timed: list[Timed]) -> None:
-    made = table(timed)
+@settings(max_examples=10)
+@given(runs=RUNS)
+def test_the_sql_gives_what_fractions_give(engine: DuckDB, runs: list[list[Timed]]) -> None:
+    made = pa.concat_tables(tables(runs))
     assert validate(contract("timings"), made).ok
     engine.bind("timings", made)
-    found, expected = asked(engine), figures(timed)
+    found = asked(engine)
+    expected = {(f"run {i}", *key): figure for i, timed in enumerate(runs) for key, figure in figures(timed).items()}
     assert set(found) == set(expected)
     for key, figure in expected.items():
         value = found[key].value
@@ -87,15 +96,15 @@ def test_the_sql_gives_what_fractions_give(engine: DuckDB, timed: list[Timed]) -
         assert value is None if figure.value is None else value == pytest.approx(figure.value, rel=1e-15)
 
 
-@settings(max_examples=15)
-@given(timed=rounds(), at=st.integers(0, 44))
-def test_states_of_two_shards_make_the_same_numbers(engine: DuckDB, timed: list[Timed], at: int) -> None:
-    made = table(timed)
-    engine.bind("timings", made)
+@settings(max_examples=4)
+@given(runs=RUNS, at=st.integers(0, 44))
+def test_states_of_two_shards_make_the_same_numbers(engine: DuckDB, runs: list[list[Timed]], at: int) -> None:
+    made = tables(runs)
+    engine.bind("timings", pa.concat_tables(made))
     whole = asked(engine)
     states = []
-    for shard in (made.slice(0, at), made.slice(at)):
-        engine.bind("timings", shard)
+    for shard in ([one.slice(0, at) for one in made], [one.slice(at) for one in made]):
+        engine.bind("timings", pa.concat_tables(shard))
         states.append(engine.evaluate(plan(catalogue(), ["timing_sums"], parameters=TIMING.settings()))["timing_sums"])
     engine.bind("timing_sums", pa.concat_tables(states))
     assert asked(engine, frozenset({"timing_sums"})) == whole

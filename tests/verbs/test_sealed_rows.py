@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +30,29 @@ def _score(path: Path, run: str, seed: int, **options: Any) -> None:
     evalframe.wisp.score(source, store=path, run_id=run, **options)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    """Two runs of one vocabulary and one of another, with failed windows, and answers to questions."""
-    path = tmp_path / "store"
+@pytest.fixture(scope="module")
+def _sealed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sealed")
+    path = folder / "store"
     _score(path, "a", 1)
     _score(path, "b", 2)
     np.savez(
-        tmp_path / "odd.npz",
+        folder / "odd.npz",
         y_true=np.array([0, 1, 1, 0]),
         y_pred=np.array([0, 1, 0, 0]),
         participant=np.array(["p", "q", "q", "r"]),
         classes=np.array(["x", "y", "never"]),
     )
-    evalframe.wisp.score(tmp_path / "odd.npz", store=path, run_id="odd")
-    (tmp_path / "q.jsonl").write_bytes(demo_data.questions(skill=0.4, seed=3))
-    evalframe.kev.score(rows=tmp_path / "q.jsonl", store=path, run_id="kev")
-    return Store.open(path)
+    evalframe.wisp.score(folder / "odd.npz", store=path, run_id="odd")
+    (folder / "q.jsonl").write_bytes(demo_data.questions(skill=0.4, seed=3))
+    evalframe.kev.score(rows=folder / "q.jsonl", store=path, run_id="kev")
+    return path
+
+
+@pytest.fixture
+def store(_sealed: Path, tmp_path: Path) -> Store:
+    """Two runs of one vocabulary and one of another, with failed windows, and answers to questions; a copy."""
+    return Store.open(shutil.copytree(_sealed, tmp_path / "store"))
 
 
 @pytest.fixture
