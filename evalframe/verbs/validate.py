@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,16 @@ class Checked(Rows):
         return [kept if self.ok else broken, *(f"not checked: {rule}" for rule in self.unchecked)]
 
     def to_json(self) -> dict[str, Any]:
-        """The object of `evalframe validate --json`."""
+        """The object of `evalframe validate --json`; its rows are objects."""
+        failures = [
+            {**failure, "first_rows": [json.loads(row) for row in failure["first_rows"]]}
+            for failure in self.to_pylist()
+        ]
         return {
             "contract": self.contract,
             "n_rows": self.n_rows,
             "ok": self.ok,
-            "failures": drawing.rows(self.table),
+            "failures": failures,
             "unchecked": list(self.unchecked),
         }
 
@@ -54,7 +59,9 @@ def validate(table: str, file: Path) -> Checked:
             "rule": failure.rule,
             "column": failure.column,
             "count": failure.count,
-            "first_rows": [str(drawing.rows(failure.rows.slice(i, 1))[0]) for i in range(min(3, len(failure.rows)))],
+            "first_rows": [
+                json.dumps(row, ensure_ascii=False, allow_nan=False) for row in drawing.rows(failure.rows.slice(0, 3))
+            ],
         }
         for failure in report.failures
     ]

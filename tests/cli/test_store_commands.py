@@ -182,6 +182,11 @@ def test_validate_counts_every_broken_rule_and_ends_with_4(tmp_path: Path, capsy
     assert counts[("out_of_range", "item_index")] == 1
     assert counts[("null", "run_id")] == 1
     assert counts[("wrong_type", "class_index")] == 1
+    (lacking,) = (f["first_rows"] for f in found["failures"] if f["rule"] == "null")
+    assert lacking == [{"row_number": 3, "run_id": None, "item_index": 2, "class_index": "1"}]
+    assert run(["validate", "class_predictions", str(target), "--format", "csv"]) == ExitCode.CONTRACT
+    rows = {row["rule"]: row for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}
+    assert [json.loads(row) for row in json.loads(rows["null"]["first_rows"])] == lacking
 
 
 def test_a_saved_comparison_is_rows_of_the_store(store: Path, capsys: Output) -> None:
