@@ -54,7 +54,7 @@ def explain(
     if protocols:
         return _joined([of_protocol(known, one, settings or {}) for one in protocols])
     if name in known.relations and (name not in contracts() or example is None):
-        told = of_relation(known, name, settings or {})
+        told = _with_namesakes(known, name, of_relation(known, name, settings or {}))
         return told if relations is None else _checked(known, name, told)
     if name in contracts():
         return of_table(contract(name), example)
@@ -87,6 +87,24 @@ def _checked(known: Catalogue, name: str, told: Explanation) -> Explanation:
     return Explanation((*told.parts, "\n".join(["", "cases that hold:", *shown])), body)
 
 
+def _with_namesakes(known: Catalogue, name: str, told: Explanation) -> Explanation:
+    """The explanation, which says where another relation's values have the same name."""
+    others = [one.name for one in known.relations.values() if one.published == name != one.name]
+    if not others:
+        return told
+    line = "\n".join(
+        ["", "values of the same name under other protocols: evalframe explain", *(f"  {o}" for o in others)]
+    )
+    return Explanation((*told.parts, line), {**told.body, "same_name": others})
+
+
+def _relation_of(known: Catalogue, name: str, store: Store, run: str) -> str:
+    """The relation that gives the run its values of this name, which several systems may have; else `name` itself."""
+    labels = {seal.protocol for seal in store.results(run)}
+    metrics = (metric for one in all_protocols() if one.label in labels for metric in one.metrics)
+    return next((metric for metric in metrics if known.relations[metric].published == name), name)
+
+
 def _steps(
     known: Catalogue,
     name: str,
@@ -105,12 +123,13 @@ def _steps(
                 where="--steps",
                 hint=f"evalframe explain {name} --steps --store DIR --run {'RUN' if run is None else quote(run)}",
             )
+    opened = store if isinstance(store, Store) else Store.open(store)
+    name = _relation_of(known, name, opened, run)
     if name not in known.relations:
         raise _unknown(name, known)
     shown: list[str | pa.Table] = []
     steps = []
     unknown = set(where)
-    opened = store if isinstance(store, Store) else Store.open(store)
     for step, whole in _evaluated(known, name, opened, run, settings):
         unknown -= set(whole.column_names)
         rows = _rows_of(whole, where)
@@ -135,9 +154,14 @@ def _place(store: Store | Path | str) -> Path | str:
 
 
 def _rows_of(table: pa.Table, where: Mapping[str, str]) -> pa.Table:
-    """The rows whose columns hold these texts; a column that is not there is no condition."""
+    """The rows whose columns hold these texts, numbers as numbers; a column that is not there is no condition."""
     for column in (name for name in where if name in table.column_names):
-        table = table.filter(pc.equal(table[column].cast(pa.large_string()), where[column]))
+        text, values = where[column], table[column]
+        try:
+            found = pc.equal(values, float(text)) if pa.types.is_floating(values.type) else None
+        except ValueError:
+            found = None
+        table = table.filter(pc.equal(values.cast(pa.large_string()), text) if found is None else found)
     return table
 
 

@@ -145,6 +145,25 @@ def test_fingerprints_stand_under_the_names_that_their_values_have(scored: Choic
     assert explained["primary"][0] == "accuracy"
 
 
+def test_explain_takes_the_relation_that_gives_a_run_its_values_of_a_name(rows: Path, tmp_path: Path) -> None:
+    score(rows=rows, store=tmp_path / "store", run_id="base")
+    store = evalframe.open(tmp_path / "store")
+    stored = store.sql("SELECT stratum, value FROM metric_values WHERE metric = 'accuracy'").to_pylist()
+    last = store.explain("accuracy", run="base", steps=True).body["steps"][-1]
+    assert last["relation"] == "choice_accuracy"
+    assert {row["stratum"]: row["value"] for row in last["rows"]} == {r["stratum"]: r["value"] for r in stored[:10]}
+    assert "choice_accuracy" in explain("accuracy").body["same_name"]
+
+
+@pytest.mark.parametrize(("text", "n_rows"), [("0.75", 1), ("0.750", 1), ("0.7", 0), ("three quarters", 0)])
+def test_where_follows_numbers_however_they_are_written(rows: Path, tmp_path: Path, text: str, n_rows: int) -> None:
+    score(rows=rows, store=tmp_path / "store", run_id="base")
+    told = explain("ece", steps=True, store=tmp_path / "store", run="base", where={"confidence": text})
+    (outcomes,) = (step for step in told.body["steps"] if step["relation"] == "choice_outcomes")
+    assert outcomes["n_rows"] >= n_rows
+    assert bool(outcomes["n_rows"]) is bool(n_rows)
+
+
 def test_the_policies_share_no_fingerprint(rows: Path, scored: ChoiceScores) -> None:
     first = score(rows=rows, policy="kev-choice/1")
     assert not set(first.identity.metric_fingerprints.values()) & set(scored.identity.metric_fingerprints.values())
