@@ -6,13 +6,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import Format, JsonOption, StoreOption, put, show, show_json
+from evalframe.cli.common import Format, JsonOption, put, show, show_json
 from evalframe.cli.screen import verdict
 from evalframe.cli.terminal import Terminal
 from evalframe.errors import ExitCode, printable
 
+_Place = Annotated[str, Parameter(name="--store", help="Folder of the store, or its URI (s3://bucket/results).")]
+"""The place of a store, which other commands take as `--store`: with or without the word here."""
 
-def verify(folder: StoreOption, /, *, format: Format = Format.TABLE, json: JsonOption = False) -> int:
+
+def verify(folder: _Place, *, format: Format = Format.TABLE, json: JsonOption = False) -> int:
     """Check every sealed file against its seal, and name what differs. Exit 5 if anything does.
 
     Example: evalframe store verify evalframe-demo/store
@@ -31,8 +34,7 @@ def verify(folder: StoreOption, /, *, format: Format = Format.TABLE, json: JsonO
 
 
 def gc(
-    folder: StoreOption,
-    /,
+    folder: _Place,
     *,
     dry_run: Annotated[bool, Parameter(help="Only list what would be removed.")] = False,
     json: JsonOption = False,
@@ -51,9 +53,8 @@ def gc(
 
 
 def withdraw(
-    folder: StoreOption,
-    run: Annotated[str, Parameter(help="The run to hide.")],
-    /,
+    folder: _Place,
+    run: Annotated[str, Parameter(name="--run", help="The run to hide.")],
     *,
     reason: Annotated[str, Parameter(help="Why; sealed with the tombstone.")],
     json: JsonOption = False,

@@ -246,3 +246,17 @@ def test_a_result_older_than_a_parameter_is_read_with_its_default(
     assert run([*arguments, "--metric", "strict_accuracy", "--json"]) == ExitCode.OK
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert rows[0]["change"] == pytest.approx(0.8 - 55 / 60, abs=1e-15)
+
+
+@pytest.mark.parametrize("words", [["{store}", "b"], ["--store", "{store}", "--run", "b"], ["{store}", "--run", "b"]])
+def test_commands_on_a_store_take_its_place_with_and_without_the_word(
+    store: Path, capsys: Output, words: list[str]
+) -> None:
+    named = [word.format(store=store) for word in words]
+    place = named[: named.index("b")]
+    for command in (["verify"], ["gc", "--dry-run"]):
+        assert run(["store", *command, *(word for word in place if word != "--run")]) == ExitCode.OK
+    assert run(["store", "withdraw", *named, "--reason", "wrong labels"]) == ExitCode.OK
+    capsys.readouterr()
+    assert run(["runs", "--store", str(store), "--json"]) == ExitCode.OK
+    assert [one["run_id"] for one in json.loads(capsys.readouterr().out)["runs"]] == ["a"]
