@@ -43,7 +43,8 @@ def comparisons(
 ) -> Compared:
     """Those asked for, or else each kind's runs with its oldest one.
 
-    With a baseline and no candidates: all runs that share a kind with it. UnknownName for a run that is not there.
+    With a baseline and no candidates: all runs that share a kind with it. With candidates alone: each with the oldest
+    run of its kind. UnknownName for a run that is not there.
     """
     if baseline is not None and candidates:
         return Compared((compare(store, baseline, candidates, protocol=protocol, replicates=replicates),), ())
@@ -51,6 +52,10 @@ def comparisons(
     if baseline is not None:
         store.run(baseline)  # refuses a run that is not there
         kinds = [(label, _first(baseline, runs)) for label, runs in kinds if baseline in runs]
+    elif candidates:
+        for run in candidates:
+            store.run(run)
+        kinds = [(label, [runs[0], *(run for run in runs[1:] if run in candidates)]) for label, runs in kinds]
     made, left = [], []
     kinds = [(label, runs) for label, runs in kinds if len(runs) > 1]
     for label, (first, *others) in counted("comparisons", kinds[:GROUPS]):

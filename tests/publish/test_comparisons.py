@@ -41,6 +41,14 @@ def test_the_named_candidates_and_no_others(store: Store) -> None:
     assert comparisons(store.folder, "odd", replicates=20).comparisons == ()
 
 
+def test_candidates_alone_meet_the_oldest_of_their_kind(store: Store) -> None:
+    assert _pairs(comparisons(store.folder, candidates=["gru", "tuned"], replicates=20)) == {
+        "cnn": ["gru"], "base": ["tuned"]
+    }  # fmt: skip
+    with pytest.raises(EvalframeError):
+        comparisons(store.folder, candidates=["nobody"], replicates=20)
+
+
 def test_what_is_too_much_is_left_out_aloud(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "GROUPS", 1)
     monkeypatch.setattr(module, "CANDIDATES", 1)
