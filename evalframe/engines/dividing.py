@@ -10,13 +10,16 @@ from pathlib import Path
 
 from evalframe.engines.choosing import chosen
 from evalframe.engines.duckdb import DuckDB
-from evalframe.engines.limits import modest
+from evalframe.engines.limits import limit_bytes, modest
 from evalframe.engines.splitting import Group, cells_query, groups
 from evalframe.relations.plan import literal, quoted
 from evalframe.underway import counted
 
 PART_ROWS = 1 << 19
-"""Rows of a part, unless one value of the column has more."""
+"""Rows of a part at most, unless one value of the column has more."""
+
+ROW_BYTES = 1 << 12
+"""Memory for each row of a part: joined, sorted and handed over, a wide row is there several times."""
 
 _PART = "part of"  # a column beside those of any table
 
@@ -25,7 +28,9 @@ class Dividing(DuckDB):
     """The engine of record within a modest share of memory."""
 
     def __init__(self) -> None:
-        super().__init__(modest(chosen().memory_limit))
+        limit = modest(chosen().memory_limit)
+        super().__init__(limit)
+        self._part_rows = min(PART_ROWS, limit_bytes(limit) // ROW_BYTES)
         self._divisions = 0
 
     def parts(self, keys: Mapping[str, str]) -> Iterator[None]:
@@ -36,7 +41,7 @@ class Dividing(DuckDB):
         """
         counted_rows = self.query(cells_query(keys, "", "")).to_pylist() if keys else []
         cells = [(row["start"], row["n"]) for row in counted_rows]
-        ranges = groups(cells, -(-sum(n for _, n in cells) // PART_ROWS) or 1)
+        ranges = groups(cells, -(-sum(n for _, n in cells) // self._part_rows) or 1)
         whole = len(ranges) == 1
         files = {} if whole else {name: self._divided(name, column, ranges) for name, column in keys.items()}
         for number in counted("parts", range(len(ranges))):

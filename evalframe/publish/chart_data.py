@@ -61,18 +61,16 @@ def _bins(fact_bin: pa.Table, protocol: str, fingerprint: str, stratum: str, run
     return found
 
 
-def trace_rows(traces: pa.Table, calls: pa.Table, fingerprint: str, limit: int) -> Rows:
-    """Own-task traces of one run with the failure call made on each: `limit` trajectories, spread evenly over the ids.
+def trace_rows(traces: pa.Table, calls: pa.Table) -> Rows:
+    """Own-task traces of some trajectories of one run with the failure call made on each.
 
     traces, calls: rows of the contracts progress_traces and failure_calls.
     """
-    known = {row["trajectory_id"]: row for row in calls.to_pylist() if row["protocol_fingerprint"] == fingerprint}
-    ids = sorted(known)
-    drawn = set(ids[:: max(1, -(-len(ids) // limit))])
+    known = {row["trajectory_id"]: row for row in calls.to_pylist()}
     rows = []
     for row in traces.sort_by([("trajectory_index", "ascending"), ("prefix_index", "ascending")]).to_pylist():
         call = known.get(row["trajectory_id"])
-        if call is None or row["trajectory_id"] not in drawn or row["query_task"] != call["task"]:
+        if call is None or row["query_task"] != call["task"]:
             continue
         if row["progress"] is None:
             continue
@@ -97,21 +95,14 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def confusion_rows(
-    fact_confusion: pa.Table, run: str, fingerprint: str, classes: Sequence[str]
-) -> tuple[Rows, list[str], list[str]]:
-    """Cells of one run over all strata's whole, then the true and the predicted classes in order.
+def confusion_rows(counted: pa.Table, classes: Sequence[str]) -> tuple[Rows, list[str], list[str]]:
+    """Cells of one run, then the true and the predicted classes in order.
 
-    classes: the vocabulary in its order; absent classes are rows and columns of zeros. Failed items are a last column.
+    counted: target_class, predicted_class and n of what is counted. classes: the vocabulary in its order; absent
+    classes are rows and columns of zeros. Failed items are a last column.
     """
-    chosen = fact_confusion.filter(
-        (pc.field("run_id") == run)
-        & (pc.field("protocol_fingerprint") == fingerprint)
-        & (pc.field("stratum") == "all")
-        & pc.field("is_counted")
-    )
     counts: dict[tuple[str, str], int] = {}
-    for row in chosen.select(["target_class", "predicted_class", "n"]).to_pylist():
+    for row in counted.to_pylist():
         cell = (printable(row["target_class"]), printable(row["predicted_class"] or FAILED))
         counts[cell] = counts.get(cell, 0) + row["n"]
     targets = [printable(name) for name in classes]

@@ -89,8 +89,10 @@ def report(
     """
     compared = comparisons(store, baseline, listed(candidates), protocol=protocol, replicates=replicates)
     named = None if baseline is None else frozenset(run for one in compared.comparisons for run in one.runs)
-    with star(store, catalogue(), [one.table for one in compared.comparisons]) as whole:
-        material = Material(store, whole, compared, protocol, named)
+    with (
+        star(store, catalogue(), [one.table for one in compared.comparisons]) as whole,
+        Material.of(store, whole, compared, protocol, named) as material,
+    ):
         made = sections(material)
         html = page("evalframe report", _lead(whole), made, [tiles(_counts(material))])
     figures = [block for section in made for block in section.blocks if not hasattr(block, "text")]
@@ -108,10 +110,9 @@ def _lead(whole: Star) -> str:
 
 
 def _counts(material: Material) -> dict[str, object]:
-    runs = material.rows("dim_run")
     return {
-        "runs": len(runs),
+        "runs": material.count("dim_run"),
         "protocol fingerprints": len(material.protocols),
         "comparisons": sum(len(one.request.candidates) for one in material.compared.comparisons),
-        "tainted runs": sum(run["tainted"] for run in runs),
+        "tainted runs": material.count("dim_run WHERE tainted"),
     }

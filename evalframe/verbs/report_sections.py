@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalframe.compare.reached import recall_metric
+from evalframe.contracts import contract
 from evalframe.errors import NotComparable, printable
 from evalframe.publish import chart_data, charts
 from evalframe.publish.page import Figure, Html, Section, text
 from evalframe.relations import catalogue
+from evalframe.relations.plan import literal
 from evalframe.verbs import drawing, report_timelines, report_trust
 from evalframe.verbs.leaderboard import leaderboard
-from evalframe.verbs.report_material import FIRST_ROWS, TABLE_ROWS, Material
+from evalframe.verbs.report_material import AUTHORITY, FIRST_ROWS, PLACE, TABLE_ROWS, Material, among
 
 if TYPE_CHECKING:
     from evalframe.verbs.compare import Comparison
@@ -132,7 +134,10 @@ def _reliability(material: Material) -> Section:
     figures = []
     for rules, fingerprint in material.protocols:
         runs = material.runs_of(rules.label, fingerprint)[:RUNS_DRAWN]
-        bins = material.star.table("fact_bin")
+        bins = material.engine.query(
+            f"SELECT * FROM fact_bin WHERE protocol_fingerprint = {literal(fingerprint)}"
+            f" AND stratum = {literal(rules.primary_stratum)} AND run_id IN ({among(runs)}) ORDER BY {PLACE}"
+        )
         rows = chart_data.reliability_rows(bins, rules.label, fingerprint, rules.primary_stratum, runs)
         if rows:
             note = (
@@ -150,8 +155,7 @@ def _reliability(material: Material) -> Section:
 
 def _confusion(material: Material) -> Section:
     section = Section("Confusion matrices", "confusion")
-    facts = material.star.table("fact_confusion")
-    has = set(facts["run_id"].to_pylist())
+    has = set(material.texts("run_id", "fact_confusion"))
     drawn = [
         (run, fingerprint)
         for rules, fingerprint in material.protocols
@@ -163,7 +167,8 @@ def _confusion(material: Material) -> Section:
     for run, fingerprint in drawn[:MATRICES]:
         own = words.filter(pc.field("run_id") == run).sort_by("class_index") if words is not None else None
         classes = own["class"].to_pylist() if own is not None and len(own) else ["success", "failure"]
-        rows, targets, predictions = chart_data.confusion_rows(facts, run, fingerprint, classes)
+        cells = material.engine.query(_CELLS.format(run=literal(run), fingerprint=literal(fingerprint)))
+        rows, targets, predictions = chart_data.confusion_rows(cells, classes)
         if rows:
             note = f"Whole vocabulary, absent classes too; shade is the share of the true class. {fingerprint[:20]}"
             figures.append(Figure(printable(run, 120), charts.confusion(rows, targets, predictions), note))
@@ -174,6 +179,14 @@ def _confusion(material: Material) -> Section:
     return section
 
 
+_CELLS = """
+SELECT target_class, predicted_class, CAST(sum(n) AS BIGINT) AS n
+FROM fact_confusion
+WHERE run_id = {run} AND protocol_fingerprint = {fingerprint} AND stratum = 'all' AND is_counted
+GROUP BY target_class, predicted_class
+"""
+
+
 def _recall(material: Material) -> Section:
     """Each error rate beside the recall it was bought with."""
     section = Section("Error rates at matched recall", "recall")
@@ -182,18 +195,22 @@ def _recall(material: Material) -> Section:
         if rules.primary_recall is None:
             continue
         wanted, stratum = float(rules.primary_recall), rules.primary_stratum
-        runs = set(material.runs_of(rules.label, fingerprint)[:RUNS_DRAWN])
-        values = [r for r in material.values if r["run_id"] in runs and r["protocol_fingerprint"] == fingerprint]
+        runs = material.runs_of(rules.label, fingerprint)[:RUNS_DRAWN]
+        drawn = f"{AUTHORITY} WHERE protocol_fingerprint = {literal(fingerprint)} AND run_id IN ({among(runs)})"
         for metric in (catalogue()[name].published for name in rules.primary):
+            recall = str(recall_metric(metric))
+            values = material.ask(
+                f"SELECT * FROM {drawn} AND metric IN ({among([metric, recall])})"
+                f" AND stratum = {literal(stratum)} ORDER BY {PLACE}"
+            )
             rate = chart_data.horizon_rows(values, metric, stratum, wanted)
-            reached = chart_data.horizon_rows(values, recall_metric(metric) or "", stratum, wanted)
+            reached = chart_data.horizon_rows(values, recall, stratum, wanted)
             if not rate or not reached:
                 continue
             slug = f"p{len(section.blocks)}"
-            recall = str(recall_metric(metric))
             if fingerprint not in headed:
                 headed.add(fingerprint)
-                tainted = sorted({str(row["taint_reason"]) for row in values if row["tainted"]})
+                tainted = material.texts("taint_reason", f"{drawn} AND tainted")
                 said = f" tainted: {', '.join(tainted)}" if tainted else ""
                 section.blocks.append(Html(f"<h3>{text(f'{rules.label}, {fingerprint[:20]}{said}')}</h3>"))
             section.blocks.append(
@@ -217,13 +234,28 @@ def _traces(material: Material) -> Section:
         for run in material.runs_of(rules.label, fingerprint) if "failure_calls" in rules.stored else ():
             if len(figures) == TRACED:
                 break
-            calls = material.store.read("failure_calls", runs=[run], fingerprints=[fingerprint])
-            traces = material.store.read("progress_traces", runs=[run])
-            rows = chart_data.trace_rows(traces, calls, fingerprint, TRAJECTORIES)
+            n, ids = _trajectories(material.store.parts("failure_calls", [run], [fingerprint], ["trajectory_id"]))
+            drawn = ids[:: max(1, -(-len(ids) // TRAJECTORIES))]  # spread evenly over the ids
+            calls = _among(drawn, "failure_calls", material.store.parts("failure_calls", [run], [fingerprint]))
+            traces = _among(drawn, "progress_traces", material.store.parts("progress_traces", [run]))
+            rows = chart_data.trace_rows(traces, calls)
             if rows:
                 shown = len({row["trajectory"] for row in rows})
-                note = f"{shown} of {len(calls)} trajectories, each on its own task. {rules.label}"
+                note = f"{shown} of {n} trajectories, each on its own task. {rules.label}"
                 figures.append(Figure(printable(run, 120), charts.traces(rows), note))
     if figures:
         section.blocks.append(figures)
     return section
+
+
+def _trajectories(calls: Iterable[pa.Table]) -> tuple[int, pa.Array]:
+    """How many rows there are, and the trajectories that they are about, sorted."""
+    ids = pa.chunked_array((part["trajectory_id"].combine_chunks() for part in calls), pa.large_string())
+    found = ids.unique()
+    return len(ids), found.take(pc.sort_indices(found))
+
+
+def _among(trajectories: pa.Array, table: str, parts: Iterable[pa.Table]) -> pa.Table:
+    """The rows of a table that are about these trajectories."""
+    kept = (part.filter(pc.is_in(part["trajectory_id"], trajectories)) for part in parts)
+    return pa.concat_tables([contract(table).empty(), *kept])

@@ -5,35 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from evalframe.errors import printable
 from evalframe.publish.page import Html, Section, text
 from evalframe.verbs import drawing
-from evalframe.verbs.report_material import FIRST_ROWS, TABLE_ROWS, Material, table_of
+from evalframe.verbs.report_material import AUTHORITY, FIRST_ROWS, PLACE, TABLE_ROWS, Material, table_of
 
 
 def denominators(material: Material) -> Section:
     """Primary values with what was divided by what."""
     section = Section("Denominators", "denominators")
-    primary = {row["metric_key"] for row in material.rows("dim_metric") if row["is_primary"]}
-    strata = {(one.label, fingerprint): one.primary_stratum for one, fingerprint in material.protocols}
-    recalls = {one.label: one.primary_recall for one, _ in material.protocols}
-    kept = []
-    for row in material.values:
-        if row["metric_key"] not in primary or row["stratum"] != strata.get(
-            (row["protocol"], row["protocol_fingerprint"])
-        ):
-            continue
-        wanted = recalls.get(row["protocol"])
-        if row["recall"] is None or wanted is None or row["recall"] == float(wanted):
-            kept.append({name: row[name] for name in _DENOMINATORS} | {"fingerprint": _short(row)})
+    material.engine.bind("shown", _shown(material))
+    n = material.count(_PRIMARY)
+    rows = material.ask(f"SELECT v.* FROM {_PRIMARY} ORDER BY v.{PLACE} LIMIT {TABLE_ROWS}")
+    kept = [{name: row[name] for name in _DENOMINATORS} | {"fingerprint": _short(row)} for row in rows]
     if kept:
         section.say("Primary metrics with what was divided by what, what was left out and what failed.")
         section.table(drawing.html(table_of(kept[:FIRST_ROWS])))
-        if len(kept) > FIRST_ROWS:
-            section.folded(f"All {len(kept)} values", drawing.html(table_of(kept[:TABLE_ROWS])))
-        if len(kept) > TABLE_ROWS:
-            section.say(f"{len(kept) - TABLE_ROWS} more values are in fact_metric of an export.", "note")
+        if n > FIRST_ROWS:
+            section.folded(f"All {n} values", drawing.html(table_of(kept)))
+        if n > TABLE_ROWS:
+            section.say(f"{n - TABLE_ROWS} more values are in fact_metric of an export.", "note")
     return section
+
+
+_PRIMARY = f"""
+{AUTHORITY} AS v
+JOIN dim_metric AS m ON m.metric_key = v.metric_key AND m.is_primary
+JOIN shown AS s ON s.protocol = v.protocol AND s.fingerprint = v.protocol_fingerprint AND s.stratum = v.stratum
+    AND (v.recall IS NULL OR s.recall IS NULL OR v.recall = s.recall)
+"""
+
+
+def _shown(material: Material) -> pa.Table:
+    """The protocols shown, each with the stratum and the recall that its primary values have."""
+    rows = [
+        (one.label, fingerprint, one.primary_stratum, one.primary_recall and float(one.primary_recall))
+        for one, fingerprint in material.protocols
+    ]
+    columns = list(zip(*rows, strict=True)) or [()] * 4
+    kinds = {"protocol": pa.string(), "fingerprint": pa.string(), "stratum": pa.string(), "recall": pa.float64()}
+    return pa.table({name: pa.array(column, kinds[name]) for name, column in zip(kinds, columns, strict=True)})
 
 
 _DENOMINATORS = (
@@ -61,7 +74,7 @@ def protocols(material: Material) -> Section:
     """Every protocol fingerprint in full, with what it was given."""
     section = Section("Protocols", "protocols")
     shown = {fingerprint for _, fingerprint in material.protocols}
-    for row in sorted(material.rows("dim_protocol"), key=lambda row: (row["protocol"], row["protocol_fingerprint"])):
+    for row in material.ask("SELECT * FROM dim_protocol ORDER BY protocol, protocol_fingerprint"):
         if row["protocol_fingerprint"] not in shown:
             continue
         section.blocks.append(Html(f"<h3>{text(row['protocol'])}: {text(row['title'])}</h3>"))
@@ -76,12 +89,10 @@ def protocols(material: Material) -> Section:
 def trust(material: Material) -> Section:
     """Taint, freezes, findings and errata."""
     section = Section("Taint, freezes and findings", "trust")
-    bent = [row for row in material.rows("dim_run") if row["tainted"]]
+    bent = material.ask(f"SELECT run_id, system, taint_reason FROM dim_run WHERE tainted ORDER BY {PLACE}")
     section.say(f"Tainted runs, for which the protocol was bent on request: {len(bent) or 'none'}.")
     if bent:
-        section.table(
-            drawing.html(table_of([{k: row[k] for k in ("run_id", "system", "taint_reason")} for row in bent]))
-        )
+        section.table(drawing.html(table_of(bent)))
     frozen = material.store.read("floor_freezes").to_pylist()
     if frozen:
         columns = ("run_id", "question", "n_yes", "n_no", "n_unsure", "n_events", "reviewers", "sheet_sha256")
@@ -89,40 +100,39 @@ def trust(material: Material) -> Section:
         section.table(drawing.html(table_of([{k: row[k] for k in columns} for row in frozen])))
     else:
         section.say("No audit sheet is frozen.")
-    found = [row for row in material.rows("fact_audit") if row["kind"] != "gate"]
-    if found:
-        said = ("kind", "run_id", "subject", "metric", "status", "difference", "reason")
-        section.folded(
-            f"{len(found)} findings and errata",
-            drawing.html(table_of([{k: row[k] for k in said} for row in found[:TABLE_ROWS]])),
+    n = material.count("fact_audit WHERE kind <> 'gate'")
+    if n:
+        found = material.ask(
+            "SELECT kind, run_id, subject, metric, status, difference, reason FROM fact_audit"
+            f" WHERE kind <> 'gate' ORDER BY {PLACE} LIMIT {TABLE_ROWS}"
         )
+        section.folded(f"{n} findings and errata", drawing.html(table_of(found)))
     return section
 
 
 def not_run(material: Material) -> Section:
     """What no number on the page speaks for."""
     section = Section("What was not run", "not-run")
-    gates = [row for row in material.rows("fact_audit") if row["kind"] == "gate"]
-    idle = [row for row in gates if row["status"] == "not_run"]
-    if gates:
-        section.say(f"Gates: {len(gates) - len(idle)} of {len(gates)} were run; one that was not is no pass.")
-        shown = [{k: row[k] for k in ("run_id", "subject", "status", "reason")} for row in gates[:TABLE_ROWS]]
-        section.table(drawing.html(table_of(shown)))
+    gates = "fact_audit WHERE kind = 'gate'"
+    if n := material.count(gates):
+        run = n - material.count(f"{gates} AND status = 'not_run'")
+        section.say(f"Gates: {run} of {n} were run; one that was not is no pass.")
+        shown = f"SELECT run_id, subject, status, reason FROM {gates} ORDER BY {PLACE} LIMIT {TABLE_ROWS}"
+        section.table(drawing.html(table_of(material.ask(shown))))
     else:
         section.say("Gates: none were run on this store.")
     for line in material.compared.left_out:
         section.say(f"Not compared: {line}")
     if not material.compared.comparisons:
         section.say("No runs were compared.")
-    unscored = sorted({row["run_id"] for row in material.rows("dim_run")} - {r["run_id"] for r in material.values})
+    unscored = material.texts("run_id", f"dim_run WHERE run_id NOT IN (SELECT run_id FROM {AUTHORITY})")
     if unscored:
         section.say(f"Runs without a value: {_some(unscored)}")
-    undefined: dict[str, int] = {}
-    for row in material.values:
-        if row["status"] != "ok":
-            undefined[row["reason"]] = undefined.get(row["reason"], 0) + 1
+    undefined = material.ask(
+        f"SELECT reason, count(*) AS n FROM {AUTHORITY} WHERE status IS DISTINCT FROM 'ok' GROUP BY reason"
+    )
     if undefined:
-        counts = ", ".join(f"{reason} {n}" for reason, n in sorted(undefined.items()))
+        counts = ", ".join(f"{reason} {n}" for reason, n in sorted((row["reason"], row["n"]) for row in undefined))
         section.say(f"Undefined values, which are not zero: {counts}.")
     return section
 

@@ -10,6 +10,7 @@ import pytest
 
 from evalframe.contracts import contract, example
 from evalframe.engines import dividing
+from evalframe.engines.choosing import Choice, using
 from evalframe.engines.dividing import Dividing
 from evalframe.errors import EngineError
 
@@ -42,6 +43,14 @@ def test_parts_are_ranges_in_order_and_equal_values_stand_together(
             engine.query("SELECT * FROM choice_bins")
         spilled = engine._spill.path
     assert not spilled.exists()
+
+
+def test_parts_are_as_small_as_the_memory_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dividing, "ROW_BYTES", 10_000_000)
+    with using(Choice(memory_limit="30MB")), Dividing() as engine:
+        engine.bind("choice_bins", [_file(tmp_path, list("abcdefg"))])
+        seen = [engine.query("SELECT run_id FROM choice_bins") for _ in engine.parts({"choice_bins": "run_id"})]
+    assert [len(part) for part in seen] == [3, 2, 2]
 
 
 def test_two_tables_are_divided_at_the_same_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

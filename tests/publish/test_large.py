@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -20,12 +21,17 @@ from evalframe.contracts.shards import Shards, Spool
 from evalframe.engines import dividing, spilling
 from evalframe.errors import EngineError
 from evalframe.identity import canonical_json
+from evalframe.publish import page
 from evalframe.publish import star as schema
 from evalframe.publish.star import Star, star
 from evalframe.publish.targets import target
 from evalframe.relations import catalogue
 from evalframe.underway import heard_by
+from evalframe.verbs import report_trust
+from evalframe.verbs.comparisons import Compared, comparisons
 from evalframe.verbs.opened import Store
+from evalframe.verbs.report_material import Material
+from evalframe.verbs.report_sections import sections
 from tests.publish.conftest import tables_of
 
 
@@ -60,6 +66,36 @@ def test_rows_and_their_order_do_not_depend_on_room(spilled: Star, held: Star) -
     for name in held.tables:
         assert spilled.table(name).equals(held.table(name)), name
     assert spilled.digest == held.digest
+
+
+def test_a_page_of_rows_in_files_is_the_page_of_rows_in_memory(store: Store, spilled: Star, held: Star) -> None:
+    compared = comparisons(store.folder, replicates=50)
+    pages = []
+    for made in (spilled, held):
+        with Material.of(store.folder, made, compared) as material:
+            pages.append(page.page("a page", made.digest, sections(material)))
+    assert pages[0] == pages[1]
+
+
+def test_a_page_says_how_many_rows_it_leaves_out(store: Store, held: Star, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_trust, "TABLE_ROWS", 15)
+    with Material.of(store.folder, held, Compared((), ())) as material:
+        shown = "".join(
+            block.text for block in report_trust.denominators(material).blocks if isinstance(block, page.Html)
+        )
+        kinds = {(one.label, fingerprint): one for one, fingerprint in material.protocols}
+    primary = {row["metric_key"] for row in held.table("dim_metric").to_pylist() if row["is_primary"]}
+    wanted = [
+        row["run_id"]
+        for row in held.table("fact_metric").to_pylist()
+        if row["is_authority"]
+        and row["metric_key"] in primary
+        and (rules := kinds[row["protocol"], row["protocol_fingerprint"]]).primary_stratum == row["stratum"]
+        and rules.judges_at(row["recall"])
+    ]
+    assert f"All {len(wanted)} values" in shown
+    assert f"{len(wanted) - 15} more values are in fact_metric of an export." in shown
+    assert re.findall("<tbody>.*?</tbody>", shown)[1].count("<tr>") == 15
 
 
 def test_the_digest_is_over_each_table_as_one_csv(held: Star) -> None:

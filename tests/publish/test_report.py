@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from evalframe.contracts.shards import matching
@@ -36,7 +37,8 @@ SECTIONS = [
 @pytest.fixture(scope="module")
 def made(store: Store, whole: Star) -> list[page.Section]:
     """The sections, made without the library that draws."""
-    return sections(Material(store.folder, whole, comparisons(store.folder, replicates=100)))
+    with Material.of(store.folder, whole, comparisons(store.folder, replicates=100)) as material:
+        return sections(material)
 
 
 def _all_text(made: list[page.Section]) -> str:
@@ -112,8 +114,8 @@ def test_a_layer_that_owns_a_legend_selection_comes_first(made: list[page.Sectio
 
 def test_the_confusion_matrix_has_absent_classes_and_counts_every_item(whole: Star) -> None:
     facts = whole.table("fact_confusion")
-    (fingerprint,) = {r["protocol_fingerprint"] for r in facts.to_pylist() if r["run_id"] == "odd"}
-    rows, targets, predictions = confusion_rows(facts, "odd", fingerprint, ["=1+1", "</script><b>", "never"])
+    counted = facts.filter((pc.field("run_id") == "odd") & (pc.field("stratum") == "all") & pc.field("is_counted"))
+    rows, targets, predictions = confusion_rows(counted, ["=1+1", "</script><b>", "never"])
     assert targets == predictions == ["=1+1", "</script><b>", "never"]
     assert [row["n"] for row in rows] == [2, 0, 0, 1, 1, 0, 0, 0, 0]
     assert [row["share"] for row in rows] == [1.0, 0, 0, 0.5, 0.5, 0, 0, 0, 0]
@@ -217,7 +219,8 @@ def _drawn(spec: dict[str, Any], boundary: int) -> dict[int, tuple[str, ...]]:
 
 def test_a_page_about_a_comparison_shows_its_runs_alone(store: Store, whole: Star) -> None:
     compared = comparisons(store.folder, "floor-a", ["floor-b"], replicates=50)
-    alone = sections(Material(store.folder, whole, compared, only=frozenset({"floor-a", "floor-b"})))
+    with Material.of(store.folder, whole, compared, only=frozenset({"floor-a", "floor-b"})) as material:
+        alone = sections(material)
     assert [section.anchor for section in alone] == [
         *("verdicts", "recall", "timelines", "denominators", "protocols", "trust", "not-run"),
     ]
