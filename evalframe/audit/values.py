@@ -63,7 +63,8 @@ class Reported:
     def near(self, low: float, high: float | None = None, more: float = 0.0) -> bool:
         """Whether some number in [low, high] rounds to this one."""
         top = low if high is None else high
-        margin = more + _ROUND_OFF * max(1.0, abs(low), abs(top))
+        # A bound that is not there has no round-off: infinite, it would let every number pass the other one.
+        margin = more + _ROUND_OFF * max(1.0, *(abs(bound) for bound in (low, top) if math.isfinite(bound)))
         return self.low <= top + margin and self.high >= low - margin
 
 

@@ -69,6 +69,9 @@ SOUND = {
 BROKEN = {
     "an F1 above 1": ("model,macro_f1\na,0.9\nb,1.2", "in_range", "macro_f1", 2),
     "a negative recall": ("model,recall\na,-0.1", "in_range", "recall", 1),
+    "a negative log likelihood below 0": ("model,nll\na,0.5\nb,-0.1", "in_range", "nll", 2),
+    "a negative mean squared error": ("model,progress_mse\na,-0.02", "in_range", "progress_mse", 1),
+    "an objective above 0": ("model,objective\na,0.3", "in_range", "objective", 1),
     "a Brier score above 2": ("model,brier\na,2.01", "in_range", "brier", 1),
     "an ECE above 1": ("model,ece\na,12.5", "in_range", "ece", 1),
     "a correlation above 1": ("model,progress_spearman\na,1.01", "in_range", "progress_spearman", 1),
