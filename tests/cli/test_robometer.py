@@ -33,8 +33,9 @@ def evaluate(files: videos.Files, output: Path, *more: str) -> int:
         "setting": "A",
     }
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    steps = [] if "--steps" in more else ["--steps", "0", "100", "300"]
     chosen = ["--set", "rows_per_outcome=2", "top_k=5"]
-    return run(["robometer", "evaluate", *words, "--steps", "0", "100", "300", *chosen, *more])
+    return run(["robometer", "evaluate", *words, *steps, *chosen, *more])
 
 
 def test_evaluate_import_and_compare_manifests(
@@ -61,7 +62,7 @@ def test_evaluate_import_and_compare_manifests(
     assert len(error) == 4
     assert "batch_size" in error[0]
 
-    assert evaluate(files, tmp_path / "k", "--set", "window=last") == ExitCode.OK
+    assert evaluate(files, tmp_path / "k", "--steps", "0", "--set", "window=last") == ExitCode.OK
     capsys.readouterr()
     found = run(["robometer", "compare-manifests", str(tmp_path / "out"), str(tmp_path / "k"), "--json"])
     assert found == ExitCode.NOT_COMPARABLE

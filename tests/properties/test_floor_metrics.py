@@ -58,11 +58,11 @@ class World:
 
     def thresholds(self, kind: str, horizon: int, recall: Fraction) -> dict[str, float | None]:
         """By evaluated session: that of its fold."""
-        return {
-            name: oracle.threshold([e for s in calibrating for e in self.events[s]], kind, horizon, recall)
-            for evaluated, calibrating in self.folds
-            for name in evaluated
-        }
+        found: dict[str, float | None] = {}
+        for evaluated, calibrating in self.folds:
+            events = [e for s in calibrating for e in self.events[s]]
+            found |= dict.fromkeys(evaluated, oracle.threshold(events, kind, horizon, recall))
+        return found
 
     def cells(self) -> list[tuple[str, int]]:
         return [(stratum, horizon) for stratum in self.strata for horizon in range(1, 11)]
