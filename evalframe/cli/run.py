@@ -91,13 +91,13 @@ def _unreadable(error: OSError) -> InputError:
 
 def _usage(error: CycloptsError, app: App, arguments: list[str]) -> UsageError:
     said = " ".join(str(error).split())
-    command = " ".join(a for a in _command(app, arguments))
+    command = " ".join(["evalframe", *_command(app, arguments)])
     return UsageError(
         "the command line cannot be read",
         expected="the options that --help lists",
         found=printable(said, 300),
-        where=f"evalframe {command}".strip(),
-        hint=f"evalframe {command} --help".replace("  ", " "),
+        where=command,
+        hint=f"{command} --help",
     )
 
 

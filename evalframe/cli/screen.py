@@ -24,11 +24,10 @@ ENDLESS = 1_000_000
 def result(found: Rows, terminal: Terminal, code: int | None = None) -> str:
     """A result as text. code: the exit code it leads to, where that is a verdict: the first line then has a mark."""
     if terminal.width is None and not terminal.colours:
-        return (
-            repr(found) if len(found.table) or not found.headlines() else "\n".join(map(printable, found.headlines()))
-        )
+        heads = found.headlines()
+        return repr(found) if len(found.table) or not heads else "\n".join(map(printable, heads))
     drawn = terminal.width is not None
-    lines = [*_heads(found.headlines(), terminal, code)]
+    lines = list(_heads(found.headlines(), terminal, code))
     if len(found.table):
         closing = [terminal.paint(line, SOFT) for said in found.closing() for line in _wrapped(said, terminal)]
         lines += [""] * (drawn and bool(lines))
@@ -85,7 +84,7 @@ def verdict(text: str, terminal: Terminal, code: int = ExitCode.OK) -> str:
 
 def _heads(headlines: Sequence[str], terminal: Terminal, code: int | None) -> Iterator[str]:
     for number, line in enumerate(headlines):
-        mark, role = ("", STRONG) if number == 0 else ("", _role_in(line))
+        mark, role = "", STRONG if number == 0 else _role_in(line)
         if number == 0 and code is not None:
             mark = {ExitCode.OK: "✓ ", ExitCode.NOT_COMPARABLE: "≠ "}.get(ExitCode(code), "✗ ")
             role = GOOD if code == ExitCode.OK else BAD

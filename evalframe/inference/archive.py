@@ -47,7 +47,8 @@ _STATE = re.compile(
 )
 """Members of a file that torch.save wrote."""
 
-_TRUST = "only for a file of your own: --trust-pickle"
+TRUST = "only for a file of your own: --trust-pickle"
+"""What helps where a file could run code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ def _named(infos: list[zipfile.ZipInfo], where: str, legacy: bool) -> dict[str, 
             "the archive is of a legacy or unknown layout",
             "one folder that holds every member, as torch.export.save and torch.save write it",
             fault,
-            _TRUST,
+            TRUST,
         )
     named: dict[str, zipfile.ZipInfo] = {}
     lower: set[str] = set()
@@ -180,7 +181,7 @@ def _check_members(checkpoint: Checkpoint) -> None:
                 if checkpoint.kind == "program"
                 else "data.pkl and the bytes of its tensors",
                 name,
-                _TRUST,
+                TRUST,
             )
     if checkpoint.kind == "state":
         return
@@ -193,7 +194,7 @@ def _check_members(checkpoint: Checkpoint) -> None:
             "the graph holds text that torch would evaluate",
             "ATen operators, names, and arithmetic over shapes",
             found,
-            _TRUST,
+            TRUST,
         )
 
 
@@ -212,7 +213,7 @@ def _check_config(checkpoint: Checkpoint, name: str) -> None:
                 f"{title} is a pickle",
                 "raw bytes (use_pickle: false): a pickle can run any code",
                 f"{name}: {payload}",
-                _TRUST,
+                TRUST,
             )
         if not KNOWN.fullmatch(f"{folder}/{path}") or f"{folder}/{path}" not in checkpoint.members:
             raise refused(checkpoint.where, f"the bytes of {title} are not there", f"a member of {folder}/", path)

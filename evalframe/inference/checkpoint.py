@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalframe.errors import DigestMismatch, EvalframeError, TorchMissing, UsageError
-from evalframe.inference.archive import SAMPLES, Checkpoint, read_checkpoint, refused
+from evalframe.inference.archive import SAMPLES, TRUST, Checkpoint, read_checkpoint, refused
 from evalframe.inference.metadata import Metadata, metadata_of
 from evalframe.sources.fields import unreadable
 from evalframe.sources.npz import told_by
@@ -159,7 +159,7 @@ def _built(torch: Any, checkpoint: Checkpoint, device: Any, module: str | None, 
         return built.to(device).eval()
 
 
-def _weights_only(torch: Any, content: bytes, where: str, what: str, *, trust: bool = False) -> Any:
+def _weights_only(torch: Any, content: bytes, where: str, what: str, *, trust: bool) -> Any:
     try:
         return torch.load(io.BytesIO(content), map_location="cpu", weights_only=not trust)
     except Exception as error:
@@ -168,7 +168,7 @@ def _weights_only(torch: Any, content: bytes, where: str, what: str, *, trust: b
             f"{what} cannot be loaded as weights alone",
             "tensors and plain containers: anything else could run code",
             told_by(error),
-            "only for a file of your own: --trust-pickle",
+            TRUST,
         ) from None
 
 

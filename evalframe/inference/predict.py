@@ -67,16 +67,18 @@ def run_one_batch(
 
     None, and nothing was run, where there are no windows and the checkpoint declares no shape. Raises as `predict`.
     """
+    what: Literal["data", "zeros"]
     if windows is not None and len(windows.signals):
         _check_shapes(loaded, windows, layout)
-        batch, what = next(batches(loaded, windows, layout, batch_size)), "data"
+        batch = next(batches(loaded, windows, layout, batch_size))
+        what = "data"
     elif (zeros := _zeros(loaded)) is not None:
         batch, what = zeros, "zeros"
     else:
         return None
     with _predicting(loaded) as run:
         _classes(run(batch), batch, loaded)
-    return "data" if what == "data" else "zeros"
+    return what
 
 
 def _zeros(loaded: Loaded) -> Batch | None:
