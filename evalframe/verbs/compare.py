@@ -23,6 +23,7 @@ from evalframe.identity import canonical_json
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
 from evalframe.verbs import marks
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import listed, no_metric
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
@@ -195,6 +196,7 @@ class Comparison(Rows):
         return self.table.select(used)
 
 
+@loosely
 def compare(
     store: Store,
     baseline: str,

@@ -18,12 +18,14 @@ from evalframe.relations import Catalogue, catalogue, plan
 from evalframe.store import Store
 from evalframe.store.refusals import command, naming
 from evalframe.verbs import drawing
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.explain_dialect import in_dialect
 from evalframe.verbs.explanations import Explanation, of_protocol, of_relation, of_table
 from evalframe.verbs.rescore import stored_run
 from evalframe.verbs.sql import default_parameters
 
 
+@loosely
 def explain(
     name: str,
     *,

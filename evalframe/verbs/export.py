@@ -10,6 +10,7 @@ import pyarrow as pa
 from evalframe.publish.star import star
 from evalframe.publish.targets import Outcome, target
 from evalframe.relations import catalogue
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.comparisons import REPLICATES, comparisons
 from evalframe.verbs.results import Rows
 
@@ -32,6 +33,7 @@ class Exported(Rows):
         return [f"{said} {self.to}  content {self.digest[:16]}", *self.left_out]
 
 
+@loosely
 def export(
     store: Store,
     to: str,

@@ -20,6 +20,7 @@ from evalframe.store import Store
 from evalframe.store.layout import refuse_no_text
 from evalframe.underway import counted
 from evalframe.verbs import drawing
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.floor_files import REPORT, RunRows, table_of
 from evalframe.verbs.floor_inputs import Asked, Question, ask, calibration_of, folders_of
 from evalframe.verbs.floor_timelines import ORDER, Tracks, first_candidates, timeline
@@ -140,6 +141,7 @@ class Evaluated(Rows):
             write_text(path, text, force=force)
 
 
+@loosely
 def evaluate(
     target_root: Path | str,
     *,

@@ -19,6 +19,7 @@ from evalframe.sources.fields import file_sha256
 from evalframe.store import Store
 from evalframe.store.refusals import command, naming
 from evalframe.verbs import drawing
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.floor_stored import Place, StoredEvents
 from evalframe.verbs.floor_timelines import Event, timeline
 from evalframe.verbs.outputs import to_json, write_text
@@ -111,6 +112,7 @@ class Freeze(Rows):
         )
 
 
+@loosely
 def audit_sheet(
     store: Path | str,
     *,
@@ -154,6 +156,7 @@ def audit_sheet(
     return sheet
 
 
+@loosely
 def freeze(sheet: Path | str, *, store: Path | str, output: Path | None = None, force: bool = False) -> Freeze:
     """Read an answered sheet back, check it against the results it was drawn from, and record it in the store.
 

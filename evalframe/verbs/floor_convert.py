@@ -23,6 +23,7 @@ from evalframe.sources.floor_sessions import files_of, session_files
 from evalframe.sources.floor_targets import read_targets
 from evalframe.sources.floor_turns import Speech, merged, most_speech, read_easycom, read_rttm
 from evalframe.verbs import drawing
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import listed
 from evalframe.verbs.outputs import write_bytes, write_text
 from evalframe.verbs.results import Rows
@@ -37,6 +38,7 @@ class Written(Rows):
     """A row per session that was written."""
 
 
+@loosely
 def convert_miniroada(
     prediction_root: Path | str,
     target_root: Path | str,
@@ -66,6 +68,7 @@ def convert_miniroada(
     return Written(pa.Table.from_pylist(rows))
 
 
+@loosely
 def rasterize(
     turns: Sequence[Path | str] | Path | str,
     *,

@@ -17,6 +17,7 @@ from evalframe.sources import every_eval_ever, inspect_log, lm_eval
 from evalframe.store import Store
 from evalframe.store.refusals import naming
 from evalframe.underway import counted
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.import_answers import Asked, row_of, score_marks
 from evalframe.verbs.import_detecting import INSPECT, LM_EVAL, Found, found
 from evalframe.verbs.import_lm_eval import import_lm_eval, normalisation_of
@@ -60,6 +61,7 @@ class Imported(Rows):
         return self.differing()
 
 
+@loosely
 def import_files(
     files: Sequence[Path | str] | Path | str,
     *,

@@ -16,6 +16,7 @@ from evalframe.protocols import Protocol, all_protocols
 from evalframe.relations import catalogue
 from evalframe.sources.choice import ChoiceRun, read_outcomes, read_rows
 from evalframe.store import Store
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.kev_report import report
 from evalframe.verbs.kev_temperature import fitted_temperature, refuse_leak
 from evalframe.verbs.naming import named
@@ -60,6 +61,7 @@ class ChoiceScores(Scored):
         return to_json("kev score", self.body(), self.identity.to_json())
 
 
+@loosely
 def score(
     *,
     rows: Path | str | None = None,

@@ -16,6 +16,7 @@ from evalframe.errors import ResultsMissing, UnknownName, UsageError
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
 from evalframe.verbs import drawing, marks
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import no_metric
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
@@ -142,6 +143,7 @@ class Leaderboard(Rows):
         return to_json("leaderboard", self.body(), {"name": name, "version": version, "fingerprint": None})
 
 
+@loosely
 def leaderboard(
     store: Store,
     *,

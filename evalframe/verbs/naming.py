@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from evalframe.errors import UnknownName
+from evalframe.errors import UnknownName, UsageError
 from evalframe.protocols.base import Protocol
 from evalframe.store import layout
+
+if TYPE_CHECKING:
+    from evalframe.inference.metadata import Layout
 
 Thing = TypeVar("Thing", str, int, float, Path | str)
 
@@ -24,6 +27,15 @@ def named(run_id: str | None, default: str, tags: Mapping[str, str] | None = Non
     layout.utf8(name, "a run id")
     layout.refuse_no_text(tags or {})
     return name
+
+
+def axes(layout: str) -> Layout:
+    """The axes of signals as they are written everywhere, `NTC` or `NCT`. Raises UsageError for others."""
+    if layout.upper() not in ("NTC", "NCT"):
+        raise UsageError(
+            "there is no such layout", expected="NTC or NCT", found=repr(layout), where="--layout", hint="--layout NTC"
+        )
+    return cast("Layout", layout.upper())
 
 
 def no_metric(name: str, protocol: Protocol, known: Iterable[str]) -> UnknownName:

@@ -20,6 +20,8 @@ from evalframe.verbs.outputs import write_bytes
 from evalframe.verbs.results import Rows
 
 if TYPE_CHECKING:
+    from evalframe.verbs.audit_engines import Engines
+    from evalframe.verbs.audit_values import Impossible
     from evalframe.verbs.compare import Comparison
     from evalframe.verbs.differing import Differences
     from evalframe.verbs.explanations import Explanation
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from evalframe.verbs.import_files import Imported
     from evalframe.verbs.leaderboard import Leaderboard
     from evalframe.verbs.report import Report
+    from evalframe.verbs.validate import Checked
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -35,9 +38,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class Answer(Rows):
     """The rows of a query."""
 
-    def write(self, path: Path, format: str, *, force: bool = False) -> None:
+    def write(self, path: Path | str, format: str, *, force: bool = False) -> None:
         """Write the rows to `path` as parquet, csv, json, md or table text."""
-        write_bytes(path, _encoded(self.table, format), force=force)
+        write_bytes(Path(path), _encoded(self.table, format), force=force)
 
     def refuse_parquet_on_stdout(self) -> None:
         """Parquet is not text: it needs a file."""
@@ -142,6 +145,26 @@ class Store:
 
         return explain(name, steps=steps, store=self.folder, run=run)
 
+    def validate(self, table: str, file: Path | str) -> Checked:
+        """Every rule of a table's contract against the rows of a file, before it is brought into the store."""
+        from evalframe.verbs.validate import validate
+
+        return validate(table, Path(file))
+
+    @_named_in_hints
+    def audit_values(self, runs: Sequence[str] | str | None = None) -> Impossible:
+        """Numbers of the store that cannot be, such as a count that is no count."""
+        from evalframe.verbs.audit_values import audit_values
+
+        return audit_values(self.folder.path, runs=runs)
+
+    @_named_in_hints
+    def audit_engines(self, run: str) -> Engines:
+        """Every relation of a run on a second engine; what differs is sealed in table `audit_findings`."""
+        from evalframe.verbs.audit_engines import audit_engines
+
+        return audit_engines(self.folder.path, run)
+
     @_named_in_hints
     def export(self, to: str, **options: Any) -> Exported:
         """Write the star schema for BI tools, or records; the options are those of `evalframe.verbs.export.export`."""
@@ -157,11 +180,11 @@ class Store:
         return import_files(files, store=self.folder, **options)
 
     @_named_in_hints
-    def report(self, output: Path | None = None, **options: Any) -> Report:
+    def report(self, output: Path | str | None = None, **options: Any) -> Report:
         """One page that shows the store; the options are those of `evalframe.verbs.report.report`."""
         from evalframe.verbs.report import report
 
-        return report(self.folder, output, **options)
+        return report(self.folder, None if output is None else Path(output), **options)
 
     @_named_in_hints
     def rescore(self, runs: Sequence[str] | str | None = None) -> Rows:

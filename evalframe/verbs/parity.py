@@ -15,6 +15,7 @@ from evalframe.audit.parity_reference import Pin, load, read_pins
 from evalframe.audit.parity_spec import read_spec
 from evalframe.errors import ExitCode, UsageError
 from evalframe.protocols import protocol
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.results import Rows
 
@@ -80,6 +81,7 @@ class Verified(Rows):
         return to_json(self.command, self.body(), named)
 
 
+@loosely
 def verify_metrics(
     kev_root: Path | str,
     *,
@@ -101,6 +103,7 @@ def verify_metrics(
     return _done(check(reference, made, named, named.settings(), limits=limits), "kev verify-metrics", output, force)
 
 
+@loosely
 def audit_parity(spec: Path | str, *, output: Path | str | None = None, force: bool = False) -> Verified:
     """Compare metrics with any reference that the YAML file `spec` pins and maps; errors as `verify_metrics`."""
     read = read_spec(Path(spec))

@@ -16,6 +16,7 @@ from evalframe.publish.page import Figure, page, tiles
 from evalframe.publish.star import Star, star
 from evalframe.relations import catalogue
 from evalframe.underway import counted
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.comparisons import REPLICATES, comparisons
 from evalframe.verbs.naming import listed
 from evalframe.verbs.outputs import write_text
@@ -71,6 +72,7 @@ class Report:
         return made
 
 
+@loosely
 def report(
     store: Store,
     output: Path | None = None,

@@ -23,6 +23,7 @@ from evalframe.sources.progress_dataset import Selection, select
 from evalframe.sources.progress_registry import Split, read_registry
 from evalframe.store import Store
 from evalframe.underway import counted
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import listed, named
 from evalframe.verbs.outputs import to_json
 from evalframe.verbs.results import Rows
@@ -74,6 +75,7 @@ class Evaluation(Rows):
         return to_json(COMMAND, body, self.asked.identity.to_json())
 
 
+@loosely
 def evaluate(
     *,
     predictor: str | Factory,

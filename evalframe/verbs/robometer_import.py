@@ -16,6 +16,7 @@ from evalframe.sources.fields import file_sha256
 from evalframe.sources.progress import Targets, read_targets, read_traces
 from evalframe.store import Store
 from evalframe.underway import counted
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import named
 from evalframe.verbs.results import Rows
 from evalframe.verbs.robometer_output import TARGETS, Output, Step, read_manifest
@@ -45,6 +46,7 @@ def seal_step(
     return scored_step(asked, step.step, traces, inputs=inputs, tags={**labels, **tags}, store=store, origin=origin)
 
 
+@loosely
 def import_folder(
     folder: Path | str,
     *,

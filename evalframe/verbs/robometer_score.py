@@ -21,6 +21,7 @@ from evalframe.sources.progress_streams import SpooledTargets, SpooledTraces, re
 from evalframe.store import Store
 from evalframe.underway import counted
 from evalframe.verbs import robometer_report as report
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import Make, made_sha256, to_json, write_made, write_text
 from evalframe.verbs.results import Rows
@@ -80,6 +81,7 @@ class ProgressScores(Rows):
         return to_json(self.command, self.body(), self.asked.identity.to_json())
 
 
+@loosely
 def score(
     traces: Path | str,
     targets: Path | str,

@@ -11,6 +11,7 @@ from evalframe.protocols import protocol
 from evalframe.relations import catalogue
 from evalframe.sources.classification import SavedPredictions, read_predictions
 from evalframe.store import Store
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import named
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.score import Run, Scored
@@ -60,6 +61,7 @@ class Classified(Scored):
         return to_json(self.command, self.body(), self.identity.to_json())
 
 
+@loosely
 def score(
     predictions: Path | str,
     *,

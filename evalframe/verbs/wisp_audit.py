@@ -35,6 +35,7 @@ from evalframe.relations import catalogue, plan
 from evalframe.sources.fields import file_sha256
 from evalframe.underway import counted
 from evalframe.verbs import drawing
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.results import Rows
 from evalframe.verbs.wisp import PROTOCOL
@@ -117,6 +118,7 @@ class Audited(Rows):
         return self.discrepancies().drop_columns(["sidecar_sha256"])
 
 
+@loosely
 def audit(
     inventory: Path | str,
     frozen: Path | str,

@@ -12,7 +12,8 @@ from evalframe.relations import catalogue
 from evalframe.sources.classification import prediction_table
 from evalframe.sources.signals import read_windows
 from evalframe.store import Store
-from evalframe.verbs.naming import named
+from evalframe.verbs.arguments import loosely
+from evalframe.verbs.naming import axes, named
 from evalframe.verbs.outputs import write_text
 from evalframe.verbs.score import Run
 from evalframe.verbs.score import score as score_run
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from evalframe.inference.metadata import Layout
 
 
+@loosely
 def evaluate(
     checkpoint: Path | str,
     data: Path | str,
@@ -54,7 +56,7 @@ def evaluate(
     from evalframe.inference.checkpoint import load
     from evalframe.inference.predict import predict
 
-    checkpoint, data = Path(checkpoint), Path(data)
+    checkpoint, data, layout = Path(checkpoint), Path(data), axes(layout)
     run_id = named(run_id, checkpoint.stem, tags)
     if batch_size < 1:
         raise UsageError(

@@ -13,6 +13,7 @@ from evalframe.audit.exports import Aspect, are_equal, compare_windows
 from evalframe.audit.files import Files
 from evalframe.errors import ExitCode
 from evalframe.sources.signals import LabelledWindows
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.results import Rows
 from evalframe.verbs.wisp_audit import checked_keys
@@ -61,6 +62,7 @@ class Compared(Rows):
         return [told + ("; time values differ, which decides nothing here" if time.equal is False else "")]
 
 
+@loosely
 def compare_exports(
     a: Path | str,
     b: Path | str,

@@ -27,7 +27,8 @@ from evalframe.sources.classification import SavedPredictions
 from evalframe.sources.fields import file_sha256
 from evalframe.store import Store
 from evalframe.verbs import drawing
-from evalframe.verbs.naming import listed
+from evalframe.verbs.arguments import loosely
+from evalframe.verbs.naming import axes, listed
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.rescore import stored_run
 from evalframe.verbs.results import Rows
@@ -123,6 +124,7 @@ class Gated(Rows):
         return pa.Table.from_pylist(rows)
 
 
+@loosely
 def gate(
     inventory: Path | str,
     frozen: Path | str,
@@ -150,7 +152,7 @@ def gate(
     Raises InputError or UsageError (exit 2), InventoryRefused, DuplicateItem or StoreConflict (exit 4). What is wrong
     with one model is a finding, not an error. Torch is loaded only if the inventory names a checkpoint.
     """
-    inventory, frozen = Path(inventory), Path(frozen)
+    inventory, frozen, signals = Path(inventory), Path(frozen), axes(layout)
     full_inference = listed(full_inference)
     tolerance = FROZEN_TOLERANCE.canonical(tolerance)
     required = _required(require or {})
@@ -167,7 +169,7 @@ def gate(
         "tolerance": tolerance,
         "full_inference": list(full_inference),
         "device": device,
-        "layout": layout,
+        "layout": signals,
         "batch_size": batch_size,
         "module": module,
         "trust_pickle": trust_pickle,
@@ -179,7 +181,7 @@ def gate(
     if folder is not None:
         import_records(folder, catalogued, read_sidecars(models, wisp.metrics).records, errata)
 
-    loading = Loading(module, trust_pickle, device, "NCT" if layout == "NCT" else "NTC", batch_size)
+    loading = Loading(module, trust_pickle, device, signals, batch_size)
     by_id = {model.model_id: model for model in models}
     known = frozenset() if folder is None else frozenset(folder.run_ids())
     scored = frozenset() if folder is None else frozenset(folder.scored()["run_id"].to_pylist())
