@@ -15,7 +15,8 @@ Kind = Literal["text", "integer", "decimal", "boolean"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One choice that defines a number. `reading` marks a choice that the source document does not spell out."""
+    """One choice that defines a number. `reading` marks a choice that the source document does not spell out. option:
+    what a command calls it that takes it by itself; others take it by `--set NAME=VALUE`."""
 
     name: str
     default: str
@@ -25,6 +26,7 @@ class Parameter:
     minimum: str | None = None
     maximum: str | None = None
     reading: bool = False
+    option: str | None = None
 
     def canonical(self, text: str) -> str:
         """`text` in the one spelling that enters a fingerprint: decimals without exponent or trailing zeros."""
@@ -49,8 +51,8 @@ class Parameter:
             f"parameter {self.name} cannot take this value",
             expected=expected,
             found=repr(found),
-            where=f"--set {self.name}",
-            hint=f"--set {self.name}={self.default}",
+            where=self.option or f"--set {self.name}",
+            hint=f"--set {self.name}={self.default}" if self.option is None else f"{self.option} {self.default}",
         )
 
 

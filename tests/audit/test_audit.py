@@ -14,7 +14,15 @@ import pytest
 
 import evalframe
 from evalframe.cli.run import run
-from evalframe.errors import DuplicateItem, EvalframeError, ExitCode, FileUnreadable, InventoryRefused, MissingField
+from evalframe.errors import (
+    DuplicateItem,
+    EvalframeError,
+    ExitCode,
+    FileUnreadable,
+    InventoryRefused,
+    MissingField,
+    UsageError,
+)
 from tests.audit.plants import COINCIDENCE, Plant, all_plants
 from tests.audit.releases import Release, release
 
@@ -98,6 +106,9 @@ def test_the_tolerance_decides_what_disagrees(tmp_path: Path) -> None:
     assert len(evalframe.wisp.audit(made.inventory, made.catalogue).table) == 1
     assert len(evalframe.wisp.audit(made.inventory, made.catalogue, tolerance="1e-5").table) == 0
     assert len(evalframe.wisp.audit(made.inventory, made.catalogue, tolerance="0").table) == 2
+    with pytest.raises(UsageError) as refused:
+        evalframe.wisp.audit(made.inventory, made.catalogue, tolerance="-1")
+    assert (refused.value.where, refused.value.hint.split()[0]) == ("--tolerance", "--tolerance")
 
 
 def test_the_same_audit_again_writes_the_same_bytes(planted: Release) -> None:

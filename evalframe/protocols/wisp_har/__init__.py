@@ -34,6 +34,7 @@ FROZEN_TOLERANCE = Parameter(
     meaning="Largest absolute difference between two records of one number that are said to agree.",
     kind="decimal",
     minimum="0",
+    option="--tolerance",
 )
 """A choice of audits, not of the protocol: it defines no metric and is part of no fingerprint."""
 
