@@ -17,7 +17,7 @@ from evalframe.store import faults, locks
 from evalframe.store.layout import NAMED, SEALS, UNNAMED
 from evalframe.store.neighbours import nearest
 from evalframe.store.places import Given, Made, Place, Stat
-from evalframe.store.refusals import changed_file, command, gone
+from evalframe.store.refusals import changed_file, command, first_command, gone
 
 
 @contextmanager
@@ -246,7 +246,7 @@ class LocalFiles:
             free = self.root / "store"
         else:
             free = self.root.with_name(f"{self.root.name}-store")
-        return command("wisp score --predictions P.npz --output OUT.json --store", free)
+        return first_command(free)
 
     def _no_store(self, what: str, expected: str, hint: str) -> StoreError:
         if not self.root.exists():

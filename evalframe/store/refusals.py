@@ -30,13 +30,18 @@ def naming(store: Path | str) -> Iterator[None]:
         raise
 
 
+def first_command(place: Path | str) -> str:
+    """One of the commands that make a store, or the first result of one."""
+    return command("wisp score --predictions P.npz --output OUT.json --store", place)
+
+
 def never_scored(root: Path | str, runs: Sequence[str]) -> str:
     """The hint for runs without results: scoring again needs a result, so what was recorded of them is shown.
 
     runs: ids, for a store that holds any; () where it holds none.
     """
     if not runs:
-        return command("wisp score --predictions P.npz --output OUT.json --store", root)
+        return first_command(root)
     return command('sql "SELECT run_id, metric, value, origin FROM metric_values" --store', root)
 
 

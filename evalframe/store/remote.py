@@ -28,7 +28,7 @@ from evalframe.store.cache import Cache
 from evalframe.store.files import Sink, reported, token
 from evalframe.store.layout import LEASED, SEALS, WRITERS
 from evalframe.store.places import Given, Made, Place, Stat, named
-from evalframe.store.refusals import changed_file, command
+from evalframe.store.refusals import changed_file, command, first_command
 from evalframe.store.trouble import as_os_error
 
 LEASE_SECONDS = 60.0
@@ -171,7 +171,7 @@ class RemoteFiles:
             hint = command("runs --store", f"{self.root}/{below}")
         else:
             free = f"{self.root}/store" if entries else self.root
-            hint = command("wisp score --predictions P.npz --output OUT.json --store", free)
+            hint = first_command(free)
         return StoreError(
             what,
             expected=expected,
