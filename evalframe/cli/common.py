@@ -41,6 +41,7 @@ SetOption = Annotated[list[str] | None, Parameter(name="--set", help="NAME=VALUE
 KeyOption = Annotated[list[str] | None, Parameter(help="NAME=KEY where the file names a field differently.")]
 JsonOption = Annotated[bool, Parameter(help="One JSON object on stdout, also on failure.")]
 ForceOption = Annotated[bool, Parameter(help="Overwrite an output file that holds a different result.")]
+ReplicatesOption = Annotated[int, Parameter(help="Draws of the bootstrap and of the permutation test.")]
 RelationsOption = Annotated[Path | None, Parameter(name="--relations", help="Folder of your own relations.")]
 
 

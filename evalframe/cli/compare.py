@@ -6,7 +6,16 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import Format, JsonOption, RelationsOption, StoreOption, pairs, put, show_rows
+from evalframe.cli.common import (
+    Format,
+    JsonOption,
+    RelationsOption,
+    ReplicatesOption,
+    StoreOption,
+    pairs,
+    put,
+    show_rows,
+)
 from evalframe.cli.engine import engaged, limited
 
 
@@ -22,7 +31,7 @@ def compare(
     recall: Annotated[list[float] | None, Parameter(help="Matched recalls; default: the protocol's.")] = None,
     stratum: Annotated[list[str] | None, Parameter(help="Strata; default: the protocol's and the whole.")] = None,
     cluster: Annotated[str | None, Parameter(help="Column to resample by; default: the protocol's.")] = None,
-    replicates: Annotated[int, Parameter(help="Draws of the bootstrap and of the permutation test.")] = 10_000,
+    replicates: ReplicatesOption = 10_000,
     seed: Annotated[int, Parameter(help="Seed of the draws.")] = 0,
     pair_on: Annotated[list[str] | None, Parameter(help="Tags that pair the runs of two groups.")] = None,
     on_intersection: Annotated[bool, Parameter(help="Compare on the items that both runs have.")] = False,

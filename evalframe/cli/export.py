@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import JsonOption, StoreOption, put_rows, show_json
+from evalframe.cli.common import JsonOption, ReplicatesOption, StoreOption, put_rows, show_json
 from evalframe.cli.engine import limited
 
 
@@ -28,7 +28,7 @@ def export(
         str | None, Parameter(help="Run that the others are compared with; default: the oldest.")
     ] = None,
     no_compare: Annotated[bool, Parameter(help="Leave out comparisons that are not sealed in the store.")] = False,
-    replicates: Annotated[int, Parameter(help="Draws of the bootstrap and of the permutation test.")] = 10_000,
+    replicates: ReplicatesOption = 10_000,
     force: Annotated[bool, Parameter(help="Replace another export.")] = False,
     json: JsonOption = False,
 ) -> None:

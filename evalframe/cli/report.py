@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import ForceOption, JsonOption, StoreOption, say, show_json
+from evalframe.cli.common import ForceOption, JsonOption, ReplicatesOption, StoreOption, say, show_json
 from evalframe.cli.engine import limited
 
 
@@ -19,7 +19,7 @@ def report(
     baseline: Annotated[str | None, Parameter(help="Run that others are compared with; default: the oldest.")] = None,
     candidate: Annotated[list[str] | None, Parameter(help="Runs to compare with it; default: all of its kind.")] = None,
     protocol: Annotated[str | None, Parameter(help="Show this protocol only.")] = None,
-    replicates: Annotated[int, Parameter(help="Draws of the bootstrap and of the permutation test.")] = 10_000,
+    replicates: ReplicatesOption = 10_000,
     png: Annotated[Path | None, Parameter(help="Folder for every chart as a PNG file.")] = None,
     force: ForceOption = False,
     json: JsonOption = False,
