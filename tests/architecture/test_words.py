@@ -24,7 +24,9 @@ FORBIDDEN = [
 ]
 PATHS = [("/wo", "rk/"), ("/ro", "ot/"), ("/ho", "me/"), ("\\.\\./sha", "red")]
 
-_WORDS = re.compile("|".join([rf"\b{a}{b}\b" for a, b in FORBIDDEN] + [rf"{a}{b}" for a, b in PATHS]), re.IGNORECASE)
+_WORDS = re.compile(
+    rf"\b(?:{'|'.join(a + b for a, b in FORBIDDEN)})\b|{'|'.join(a + b for a, b in PATHS)}", re.IGNORECASE
+)
 _TEXTS = (".py", ".sql", ".yaml", ".md", ".toml", ".json", ".csv", ".js", ".html", ".txt", "")
 
 
@@ -32,8 +34,8 @@ def test_nothing_speaks_of_how_it_was_made() -> None:
     found = [
         f"{path}:{number}: {line.strip()[:120]}"
         for path in files(*_TEXTS)
-        if path.name != "LICENSE" and _WORDS.search(whole := text(path))
-        for number, line in enumerate(whole.splitlines(), 1)
+        if path.name != "LICENSE"
+        for number, line in enumerate(text(path).splitlines(), 1)
         if _WORDS.search(line)
     ]
     assert found == []
