@@ -28,6 +28,9 @@ def run(arguments: list[str]) -> int:
             result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except EvalframeError as error:
+        from evalframe.cli.hints import pasted  # loaded by what failed
+
+        error.hint = pasted(error.hint, _command(app, arguments), arguments)
         return _failed(error, as_json="--json" in own, debug=debug)
     except CycloptsError as error:
         return _failed(_usage(error, app, arguments), as_json="--json" in own, debug=debug)
@@ -85,7 +88,7 @@ def _unreadable(error: OSError) -> InputError:
         expected="files that can be read and folders that can be written",
         found=error.strerror or str(error),
         where=str(error.filename or ""),
-        hint="--debug shows where it happened",
+        hint="the same command with --debug shows where it happened",
     )
 
 

@@ -101,7 +101,7 @@ def _by_values(argument: str, runs: Sequence[str], tags: Tags, pair_on: Sequence
                 expected=f"tags {', '.join(pair_on)} on every run of {argument}",
                 found=", ".join(f"{key}={value}" for key, value in tags[run].items()) or "no tags",
                 where="--pair-on",
-                hint=f"--tag {lacking[0]}=VALUE when scoring the run",
+                hint=f"score the run with --tag {lacking[0]}=VALUE",
             )
         key = tuple(tags[run][name] for name in pair_on)
         if key in found:
@@ -110,7 +110,7 @@ def _by_values(argument: str, runs: Sequence[str], tags: Tags, pair_on: Sequence
                 expected="one run for each combination",
                 found=f"{found[key]}, {run}",
                 where="--pair-on",
-                hint="--pair-on with one more tag, or a narrower group",
+                hint="name one more tag with --pair-on, or narrow the group",
             )
         found[key] = run
     return found

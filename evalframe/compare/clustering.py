@@ -173,6 +173,6 @@ def _names(rows: pa.Table, key: str, column: str) -> dict[tuple[str, str], str]:
                 expected=f"one {column} for each {key}",
                 found=f"{cluster}: {found[run, cluster]} and {name}",
                 where="--cluster",
-                hint="--cluster with a column that is the same for all of it",
+                hint="name a column that is the same for all of it",
             )
     return found

@@ -227,7 +227,7 @@ def _tags(store: Store, where: Mapping[str, str], by: str) -> dict[str, dict[str
             expected=", ".join(("run_id", *tags)),
             found=by,
             where="--by",
-            hint=f"--tag {by}=VALUE when scoring a run",
+            hint=f"score runs with --tag {by}=VALUE",
         )
     return found
 

@@ -68,7 +68,7 @@ def _refuse_second_authority(store: Store, records: Iterable[Record], errata: Er
                     expected=f"{value!r}, from the file with SHA-256 {digest}",
                     found=f"{recorded.value!r} in {record.source}",
                     where=str(store.path),
-                    hint=f"--known-bad errata.csv with the line: scorer,{digest},WHY",
+                    hint=f"--known-bad errata.csv  # with the line: scorer,{digest},WHY",
                 )
 
 

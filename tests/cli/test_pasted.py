@@ -1,0 +1,60 @@
+"""Hints that are a piece of a command line come as the whole line, put right."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from evalframe.cli.hints import pasted
+from evalframe.cli.run import run
+from evalframe.errors import ExitCode
+
+Output = pytest.CaptureFixture[str]
+
+SCORE = "wisp score --predictions p.npz --output o.json --tag a=b d --key x=y participant=q --set n_bins=3"
+
+
+@pytest.mark.parametrize(
+    ("hint", "put", "out"),
+    [
+        ("--policy kev-choice/2", "--policy kev-choice/2", ""),
+        ("--output 'a b.json'", "--output 'a b.json'", "--output o.json"),
+        ("--tag d=VALUE", "--tag d=VALUE", "d"),
+        ("--key participant=NAME  # what the file calls it", "--key participant=NAME  # what the file calls it",
+         "participant=q"),
+        ("--set n_bins=5  (another number)", "--set n_bins=5  # another number", "--set n_bins=3"),
+        ("--cluster participant, or leave it out", "--cluster participant  # or leave it out", ""),
+        ("leave out --set", " # leave out --set", "--set n_bins=3"),
+        ("leave out --set: it is known", " # leave out --set: it is known", "--set n_bins=3"),
+        ("name another --output, or add --force", "--force  # or name another --output", ""),
+        ("evalframe wisp score ... --classes C.json  (exploratory)", "--classes C.json  # exploratory", ""),
+    ],
+)  # fmt: skip
+def test_a_piece_becomes_the_line_that_was_typed_put_right(hint: str, put: str, out: str) -> None:
+    kept = SCORE.replace(f" {out}", "", 1) if out else SCORE
+    found = pasted(hint, ["wisp", "score"], shlex.split(SCORE))
+    assert found == f"evalframe {kept} {put}".rstrip()
+    assert shlex.split(found, comments=True)[:3] == ["evalframe", "wisp", "score"]
+
+
+@pytest.mark.parametrize(
+    "hint", ["correct the ids", "evalframe explain accuracy", "ls -l a.csv", "kev score ... --policy x", "--key 'open"]
+)
+def test_what_is_no_piece_stays_as_it_is(hint: str) -> None:
+    assert pasted(hint, ["wisp", "score"], shlex.split(SCORE)) == hint
+
+
+@pytest.mark.parametrize("place", ["s3://key:secret@bucket/store", "s3://bucket/store?password=secret"])
+def test_a_line_with_a_secret_is_not_repeated(place: str) -> None:
+    assert pasted("--tag d=VALUE", ["runs"], ["runs", "--store", place]) == "--tag d=VALUE"
+
+
+def test_the_hint_of_a_refusal_works_when_it_is_pasted(store: Path, capsys: Output) -> None:
+    words = ["compare", "--store", str(store), "--baseline", "a", "--candidate", "b", "--replicates", "20"]
+    assert run([*words, "--cluster", "nobody", "--json"]) == ExitCode.USAGE
+    hint = json.loads(capsys.readouterr().out)["error"]["hint"]
+    assert hint.startswith(shlex.join(["evalframe", *words]))
+    assert run(shlex.split(hint, comments=True)[1:]) == ExitCode.OK
