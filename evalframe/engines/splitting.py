@@ -75,7 +75,7 @@ def splits(plan: Plan) -> tuple[Split, ...]:
             found.append(Split(keys, (name,), before))
         else:
             old = found[at]
-            beside = tuple(dict.fromkeys((*old.before, *before)))
+            beside = tuple(sorted({*old.before, *before}))
             found[at] = Split({**old.keys, **keys}, (*old.outputs, name), beside)
     return tuple(found)
 

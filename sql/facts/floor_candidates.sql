@@ -15,14 +15,10 @@ source: EasyCom floor events, "Event attribution"
 reading: The wearer is read at the decision row (wearer_read_at), not on both sides of the boundary.
 --- */
 WITH
-followed AS (
+timed AS (
     SELECT
-        recording, row, wearer, wearer_changes, others, others_change,
-        (SELECT value FROM protocol_parameters WHERE name = 'decision_timing') = 'pre-boundary' AS decided_before,
-        lead(CASE WHEN others_change THEN row END IGNORE NULLS) OVER (PARTITION BY recording ORDER BY row)
-            AS next_others,
-        lead(CASE WHEN wearer_changes THEN row END IGNORE NULLS) OVER (PARTITION BY recording ORDER BY row)
-            AS next_wearer
+        recording, row, wearer, wearer_changes, others, next_wearer, next_others,
+        (SELECT value FROM protocol_parameters WHERE name = 'decision_timing') = 'pre-boundary' AS decided_before
     FROM floor_changes
 ),
 decided AS (
@@ -36,8 +32,7 @@ decided AS (
         CASE WHEN decided_before AND wearer_changes THEN row ELSE next_wearer END AS transition_row,
         next_others AS competing_row,
         wearer_changes
-    FROM followed
-    WHERE others_change
+    FROM timed
 )
 SELECT
     d.recording,

@@ -6,6 +6,7 @@ inputs: [floor_candidates, floor_roles, floor_horizons, floor_paths]
 grain: [run_id, fold, role, session_index, kind, boundary_row, horizon_steps]
 split: {floor_activity: session_index, floor_forecasts: session_index}
 parameters: [decision_timing]
+materialize: false
 definition: >-
   Each candidate at each horizon is exactly one of, in this order: censored (no outcome, no competing boundary within
   the horizon, and the horizon runs past the recording), empty_window (the competing boundary is the next row),

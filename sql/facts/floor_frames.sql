@@ -2,7 +2,7 @@
 name: floor_frames
 layer: fact
 title: Forecast frames
-inputs: [floor_activity, floor_forecasts, floor_roles, floor_recordings, floor_horizons]
+inputs: [floor_words, floor_forecasts, floor_roles, floor_recordings, floor_horizons]
 grain: [run_id, session_index, row, horizon_steps]
 parameters: []
 definition: >-
@@ -11,20 +11,12 @@ definition: >-
 not: Endpoint diagnostic only; says nothing about who was to speak or about competing outcomes.
 --- */
 WITH
--- 60 rows to a word, a bit each, beside the word that follows: a row's next states come with it, without a search.
-words AS (
-    SELECT
-        dataset_id, session_index,
-        row // 60 AS word,
-        bit_or(CASE WHEN wearer THEN 1::BIGINT << (row % 60) ELSE 0 END) AS wearer
-    FROM floor_activity
-    GROUP BY dataset_id, session_index, word
-),
+-- Beside the word that follows: a row's next states come with it, without a search.
 followed AS (
     SELECT
         dataset_id, session_index, word, wearer,
         coalesce(lead(wearer) OVER (PARTITION BY dataset_id, session_index ORDER BY word), 0) AS next_wearer
-    FROM words
+    FROM floor_words
 ),
 -- Bit k of ahead is the wearer's state k rows on; no horizon is longer than 10 rows.
 forecasts AS (

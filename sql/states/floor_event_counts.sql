@@ -2,7 +2,7 @@
 name: floor_event_counts
 layer: state
 title: Floor events per cluster
-inputs: [floor_events, floor_cells]
+inputs: [floor_reached_counts, floor_cells]
 grain: [run_id, population, stratum, cluster_id, fold, kind, horizon_steps, horizon_s]
 merge:
   n_candidates: sum
@@ -12,28 +12,12 @@ merge:
   n_invalid: sum
   n_empty_window: sum
   n_truncated: sum
-split: {floor_activity: session_index, floor_forecasts: session_index}
 parameters: []
 definition: >-
   How the candidates of one kind ended at one horizon. n_positive and n_negative count scored events with and without
   the wearer's outcome; n_truncated those scored outcomes whose horizon runs past the recording, which the censoring
   rule keeps.
 --- */
-WITH
-counted AS (
-    SELECT
-        run_id, cluster_id, kind, horizon_steps, stratum, truncated,
-        count(*) AS n_candidates,
-        count(*) FILTER (WHERE state = 'scored' AND outcome) AS n_positive,
-        count(*) FILTER (WHERE state = 'scored' AND NOT outcome) AS n_negative,
-        count(*) FILTER (WHERE state = 'censored') AS n_censored,
-        count(*) FILTER (WHERE state = 'invalid') AS n_invalid,
-        count(*) FILTER (WHERE state = 'empty_window') AS n_empty_window,
-        count(*) FILTER (WHERE state = 'scored' AND outcome AND truncated) AS n_truncated
-    FROM floor_events
-    WHERE role = 'evaluation'
-    GROUP BY run_id, cluster_id, kind, horizon_steps, stratum, truncated
-)
 SELECT
     c.run_id,
     c.population,
@@ -43,15 +27,17 @@ SELECT
     c.kind,
     c.horizon_steps,
     c.horizon_s,
-    CAST(coalesce(sum(n.n_candidates), 0) AS BIGINT) AS n_candidates,
+    CAST(
+        coalesce(sum(n.n_positive + n.n_negative + n.n_censored + n.n_invalid + n.n_empty_window), 0) AS BIGINT
+    ) AS n_candidates,
     CAST(coalesce(sum(n.n_positive), 0) AS BIGINT) AS n_positive,
     CAST(coalesce(sum(n.n_negative), 0) AS BIGINT) AS n_negative,
     CAST(coalesce(sum(n.n_censored), 0) AS BIGINT) AS n_censored,
     CAST(coalesce(sum(n.n_invalid), 0) AS BIGINT) AS n_invalid,
     CAST(coalesce(sum(n.n_empty_window), 0) AS BIGINT) AS n_empty_window,
-    CAST(coalesce(sum(n.n_truncated), 0) AS BIGINT) AS n_truncated
+    CAST(coalesce(sum(CASE WHEN n.truncated THEN n.n_positive END), 0) AS BIGINT) AS n_truncated
 FROM floor_cells AS c
-LEFT JOIN counted AS n
+LEFT JOIN floor_reached_counts AS n
     ON n.run_id = c.run_id
     AND n.cluster_id = c.cluster_id
     AND n.kind = c.kind

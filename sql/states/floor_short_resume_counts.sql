@@ -2,7 +2,7 @@
 name: floor_short_resume_counts
 layer: state
 title: Triggers before a short restart, per cluster
-inputs: [floor_event_counts, floor_events, operating_points]
+inputs: [floor_event_counts, floor_events, operating_levels, operating_points]
 grain: [run_id, population, stratum, cluster_id, horizon_s, recall]
 merge:
   n_candidates: sum
@@ -31,15 +31,20 @@ resumed AS (
             * 1000000 AS BIGINT
         )
 ),
+-- By the highest threshold reached, as in floor_reached_counts: what reaches it reaches every lower one too.
 counted AS (
     SELECT
-        e.run_id, e.cluster_id, e.horizon_steps, e.stratum, e.truncated, t.recall,
-        count(*) AS n_short_resume,
-        count(*) FILTER (WHERE e.score >= t.threshold) AS n_short_resume_triggered
+        e.run_id, e.cluster_id, e.horizon_steps, e.stratum, e.truncated, t.threshold,
+        count(*) AS n_short_resume
     FROM resumed AS e
-    JOIN operating_points AS t
-        ON t.run_id = e.run_id AND t.fold = e.fold AND t.kind = 'response' AND t.horizon_steps = e.horizon_steps
-    GROUP BY e.run_id, e.cluster_id, e.horizon_steps, e.stratum, e.truncated, t.recall
+    LEFT JOIN operating_levels AS t
+        ON t.run_id = e.run_id
+        AND t.fold = e.fold
+        AND t.kind = 'response'
+        AND t.horizon_steps = e.horizon_steps
+        AND e.score >= t.threshold
+        AND e.score < t.next_threshold
+    GROUP BY e.run_id, e.cluster_id, e.horizon_steps, e.stratum, e.truncated, t.threshold
 )
 SELECT
     c.run_id,
@@ -52,7 +57,9 @@ SELECT
     min(c.n_censored + c.n_invalid + c.n_empty_window) AS n_excluded,
     min(c.n_censored) AS n_censored,
     CAST(coalesce(sum(n.n_short_resume), 0) AS BIGINT) AS n_short_resume,
-    CAST(coalesce(sum(n.n_short_resume_triggered), 0) AS BIGINT) AS n_short_resume_triggered,
+    CAST(
+        coalesce(sum(CASE WHEN n.threshold >= t.threshold THEN n.n_short_resume END), 0) AS BIGINT
+    ) AS n_short_resume_triggered,
     min(t.n_positives) AS calibration_positives
 FROM floor_event_counts AS c
 JOIN operating_points AS t
@@ -61,7 +68,6 @@ LEFT JOIN counted AS n
     ON n.run_id = c.run_id
     AND n.cluster_id = c.cluster_id
     AND n.horizon_steps = c.horizon_steps
-    AND n.recall = t.recall
     AND (c.stratum = 'all' OR n.stratum = c.stratum)
     AND (c.population = 'observed' OR NOT n.truncated)
 WHERE c.kind = 'response'

@@ -2,7 +2,7 @@
 name: floor_trigger_counts
 layer: state
 title: Triggers per cluster
-inputs: [floor_event_counts, floor_events, operating_points]
+inputs: [floor_event_counts, floor_reached_counts, operating_points]
 grain: [run_id, population, stratum, cluster_id, kind, horizon_s, recall]
 merge:
   n_candidates: sum
@@ -19,22 +19,6 @@ definition: >-
   populations share the thresholds. calibration_positives is what the threshold was chosen from; at 0 there is none
   and triggers are undefined.
 --- */
-WITH
-triggered AS (
-    SELECT
-        e.run_id, e.cluster_id, e.kind, e.horizon_steps, e.stratum, e.truncated, t.recall,
-        count(*) FILTER (WHERE e.outcome) AS n_positive,
-        count(*) FILTER (WHERE NOT e.outcome) AS n_negative
-    FROM floor_events AS e
-    JOIN operating_points AS t
-        ON t.run_id = e.run_id
-        AND t.fold = e.fold
-        AND t.kind = e.kind
-        AND t.horizon_steps = e.horizon_steps
-        AND e.score >= t.threshold
-    WHERE e.role = 'evaluation' AND e.state = 'scored'
-    GROUP BY e.run_id, e.cluster_id, e.kind, e.horizon_steps, e.stratum, e.truncated, t.recall
-)
 SELECT
     c.run_id,
     c.population,
@@ -54,12 +38,13 @@ SELECT
 FROM floor_event_counts AS c
 JOIN operating_points AS t
     ON t.run_id = c.run_id AND t.fold = c.fold AND t.kind = c.kind AND t.horizon_steps = c.horizon_steps
-LEFT JOIN triggered AS n
+-- What reaches a threshold reaches every lower one too.
+LEFT JOIN floor_reached_counts AS n
     ON n.run_id = c.run_id
     AND n.cluster_id = c.cluster_id
     AND n.kind = c.kind
     AND n.horizon_steps = c.horizon_steps
-    AND n.recall = t.recall
+    AND n.threshold >= t.threshold
     AND (c.stratum = 'all' OR n.stratum = c.stratum)
     AND (c.population = 'observed' OR NOT n.truncated)
 GROUP BY c.run_id, c.population, c.stratum, c.cluster_id, c.kind, c.horizon_s, t.recall

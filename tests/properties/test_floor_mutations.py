@@ -66,10 +66,16 @@ MUTATIONS = {
         "calibration/operating_points",
     ),
     "a score must exceed the threshold": (
-        "states/floor_trigger_counts",
+        "states/floor_reached_counts",
         "AND e.score >= t.threshold",
         "AND e.score > t.threshold",
-        "states/floor_trigger_counts",
+        "states/floor_reached_counts",
+    ),
+    "an event is counted at every threshold that it reaches": (
+        "states/floor_reached_counts",
+        "AND e.score < t.next_threshold",
+        "",
+        "states/floor_reached_counts",
     ),
     "a short restart must come within the horizon": (
         "states/floor_short_resume_counts",
