@@ -13,34 +13,50 @@ not: Absent where no point is within the budget.
 source: KEV metric parity, "Method"
 --- */
 WITH
+-- Numbered, because rows are grouped and ranked by one number sooner than by texts.
+opened AS (
+    SELECT
+        run_id, stratum, budget, allowed, per, bucket, n_above, errors_above,
+        row_number() OVER (ORDER BY run_id NULLS LAST, stratum NULLS LAST, budget NULLS LAST, bucket NULLS LAST) AS slot
+    FROM choice_budget_buckets
+    WHERE kind = 'open'
+),
+placed AS (
+    SELECT o.slot, o.run_id, t.cell_index, o.bucket
+    FROM opened AS o
+    JOIN choice_strata AS t ON t.run_id = o.run_id AND t.stratum = o.stratum
+),
 points AS (
     SELECT
-        b.run_id, b.stratum, b.budget, b.allowed, b.per, b.bucket, b.n_above, b.errors_above,
+        w.slot,
         g.confidence,
         CASE WHEN (SELECT value FROM protocol_parameters WHERE name = 'ties') = 'prefix' THEN g.item_index ELSE 0 END
             AS place,
         CAST(sum(g.n) AS BIGINT) AS n,
         CAST(sum(g.errors) AS BIGINT) AS errors
-    FROM choice_budget_buckets AS b
-    JOIN choice_strata AS t ON t.run_id = b.run_id AND t.stratum = b.stratum
-    JOIN choice_score_groups AS g ON g.run_id = t.run_id AND g.cell_index = t.cell_index AND g.bucket = b.bucket
-    WHERE b.kind = 'open'
+    FROM placed AS w
+    JOIN choice_score_groups AS g ON g.run_id = w.run_id AND g.cell_index = w.cell_index AND g.bucket = w.bucket
     GROUP BY
-        b.run_id, b.stratum, b.budget, b.allowed, b.per, b.bucket, b.n_above, b.errors_above, g.confidence,
+        w.slot,
+        g.confidence,
         CASE WHEN (SELECT value FROM protocol_parameters WHERE name = 'ties') = 'prefix' THEN g.item_index ELSE 0 END
+),
+stacked AS (
+    SELECT
+        slot,
+        sum(n) OVER (
+            PARTITION BY slot ORDER BY confidence DESC NULLS LAST, place NULLS LAST ROWS UNBOUNDED PRECEDING
+        ) AS n,
+        sum(errors) OVER (
+            PARTITION BY slot ORDER BY confidence DESC NULLS LAST, place NULLS LAST ROWS UNBOUNDED PRECEDING
+        ) AS errors
+    FROM points
 ),
 reached AS (
     SELECT
-        run_id, stratum, budget, allowed, per,
-        n_above + sum(n) OVER (
-            PARTITION BY run_id, stratum, budget, bucket
-            ORDER BY confidence DESC NULLS LAST, place NULLS LAST ROWS UNBOUNDED PRECEDING
-        ) AS accepted,
-        errors_above + sum(errors) OVER (
-            PARTITION BY run_id, stratum, budget, bucket
-            ORDER BY confidence DESC NULLS LAST, place NULLS LAST ROWS UNBOUNDED PRECEDING
-        ) AS errors
-    FROM points
+        o.run_id, o.stratum, o.budget, o.allowed, o.per, o.n_above + s.n AS accepted, o.errors_above + s.errors AS errors
+    FROM stacked AS s
+    JOIN opened AS o ON o.slot = s.slot
 ),
 within AS (
     SELECT run_id, stratum, budget, n_to_end AS accepted FROM choice_budget_buckets WHERE kind = 'sure'

@@ -44,13 +44,19 @@ SELECT
     label IS NOT NULL AS labelled,
     confidence,
     CASE
-        WHEN p IS NOT NULL THEN predicted = label
+        -- Only where the right option has the largest probability does it matter which of the equal ones comes first.
+        WHEN p_label < confidence THEN FALSE
+        WHEN p IS NOT NULL THEN list_position(p, confidence) = label + 1
         WHEN label IS NOT NULL AND (SELECT value FROM protocol_parameters WHERE name = 'failed') = 'wrong' THEN FALSE
     END AS correct,
-    -- greatest() passes over nulls, and would give the floor to a question without an answer or a label.
-    CASE WHEN p_label IS NOT NULL
-        THEN 0.0::DOUBLE - ln(greatest(
-            p_label, CAST((SELECT value FROM protocol_parameters WHERE name = 'nll_floor') AS DOUBLE))) END AS nll,
+    -- Not greatest(), which passes over nulls: a question without an answer or a label would be given the floor.
+    0.0::DOUBLE - ln(
+        CASE
+            WHEN p_label < CAST((SELECT value FROM protocol_parameters WHERE name = 'nll_floor') AS DOUBLE)
+                THEN CAST((SELECT value FROM protocol_parameters WHERE name = 'nll_floor') AS DOUBLE)
+            ELSE p_label
+        END
+    ) AS nll,
     -- Rounding may leave less than nothing of the other options' squares.
     greatest(list_inner_product(p, p) - p_label * p_label, 0.0::DOUBLE)
         + (1.0::DOUBLE - p_label) * (1.0::DOUBLE - p_label) AS brier,

@@ -24,36 +24,36 @@ guessed AS (
         floor(confidence * CAST((SELECT value FROM protocol_parameters WHERE name = 'n_bins') AS DOUBLE)) AS guess
     FROM choice_terms
 ),
--- The product is rounded, so the guess may be one bin off; the edges themselves decide.
+-- The product is rounded, so the guess may be one bin off; the edges themselves decide. least() and greatest() stand only
+-- where the guess is off, which is seldom.
 binned AS (
     SELECT
         run_id, cell_index, cluster_id, labelled, correct, confidence, nll, brier,
+        coalesce(CAST(
+            CASE (SELECT value FROM protocol_parameters WHERE name = 'bin_rule')
+                WHEN 'left_closed' THEN
+                    CASE
+                        WHEN confidence < guess * width THEN greatest(CAST(0 AS DOUBLE), guess - 1)
+                        WHEN confidence >= (guess + 1) * width THEN least(n_bins - 1, guess + 1)
+                        WHEN guess >= n_bins THEN n_bins - 1
+                        ELSE guess
+                    END
+                WHEN 'right_closed' THEN
+                    CASE
+                        WHEN confidence <= guess * width THEN greatest(CAST(0 AS DOUBLE), guess - 1)
+                        WHEN confidence > (guess + 1) * width THEN least(n_bins - 1, guess + 1)
+                        WHEN guess >= n_bins THEN n_bins - 1
+                        ELSE guess
+                    END
+                WHEN 'truncated' THEN CASE WHEN guess >= n_bins THEN n_bins - 1 ELSE guess END
+            END
+        AS SMALLINT), CAST(-1 AS SMALLINT)) AS bin,
         CASE
+            WHEN confidence < CAST(0.9 AS DOUBLE) THEN CAST(0 AS SMALLINT)
+            WHEN confidence < CAST(0.95 AS DOUBLE) THEN CAST(1 AS SMALLINT)
+            WHEN confidence < CAST(0.99 AS DOUBLE) THEN CAST(2 AS SMALLINT)
             WHEN confidence IS NULL THEN CAST(-1 AS SMALLINT)
-            ELSE CAST(greatest(CAST(0 AS DOUBLE), least(n_bins - 1,
-                CASE (SELECT value FROM protocol_parameters WHERE name = 'bin_rule')
-                    WHEN 'left_closed' THEN
-                        CASE
-                            WHEN confidence < guess * width THEN guess - 1
-                            WHEN confidence >= (guess + 1) * width THEN guess + 1
-                            ELSE guess
-                        END
-                    WHEN 'right_closed' THEN
-                        CASE
-                            WHEN confidence <= guess * width THEN guess - 1
-                            WHEN confidence > (guess + 1) * width THEN guess + 1
-                            ELSE guess
-                        END
-                    WHEN 'truncated' THEN guess
-                END
-            )) AS SMALLINT)
-        END AS bin,
-        CASE
-            WHEN confidence IS NULL THEN CAST(-1 AS SMALLINT)
-            WHEN confidence >= CAST(0.99 AS DOUBLE) THEN CAST(3 AS SMALLINT)
-            WHEN confidence >= CAST(0.95 AS DOUBLE) THEN CAST(2 AS SMALLINT)
-            WHEN confidence >= CAST(0.9 AS DOUBLE) THEN CAST(1 AS SMALLINT)
-            ELSE CAST(0 AS SMALLINT)
+            ELSE CAST(3 AS SMALLINT)
         END AS zone
     FROM guessed
 )
