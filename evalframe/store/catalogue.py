@@ -28,8 +28,16 @@ if TYPE_CHECKING:
 
 FORMAT = "evalframe-segment/1"
 MANIFEST, SUPERSEDED = "segment.json", "superseded.json"
-COMPACTED = {layout.RUNS: "runs", layout.RESULTS: "metric_values", layout.RECORDS: "comparisons"}
-"""The table of each kind whose rows a segment holds."""
+COMPACTED = {
+    layout.RUNS: ("runs", "class_vocabulary"),
+    layout.RESULTS: ("metric_values", "class_confusion_by_cluster", "choice_bins"),
+    layout.RECORDS: ("comparisons",),
+}
+"""The tables of each kind whose rows a segment holds: what is read of many runs at once and is little of each. Of the
+first one it holds all rows; of the others those of seals that have JOINED_ROWS or fewer."""
+
+JOINED_ROWS = 1 << 14
+"""More rows are read as fast where they were sealed."""
 
 SEALS_INDEX, FILES_INDEX = "seals", "sealed_files"
 """Tables of a segment that say what its seals say, so that no seal need be opened."""

@@ -21,6 +21,7 @@ from evalframe.store import faults, layout, parquet
 from evalframe.store.catalogue import (
     COMPACTED,
     FILES_INDEX,
+    JOINED_ROWS,
     MANIFEST,
     SEALS_INDEX,
     Catalogue,
@@ -113,33 +114,38 @@ def _built(files: Place, folder: str, seals: Mapping[str, Seal]) -> Segment:
     """Write the files of one segment over seals of one kind, sorted by name; the manifest is still to be written."""
     indexes = {SEALS_INDEX: seals_index(seals), FILES_INDEX: files_index(seals)}
     parts = [write_part(files, folder, table, [rows], INDEX_SCHEMA) for table, rows in indexes.items()]
-    table = COMPACTED[layout.kind_of(next(iter(seals)))]
-    definition = contract(table)
-    schema = definition.arrow_schema()
     in_order = list(seals.values())
-    for fingerprint, positions in _batches(table, in_order):
-        pieces = Rows.of(files, definition, [in_order[position] for position in positions]).pieces()
-        parts.append(write_part(files, folder, table, pieces, schema, fingerprint, positions))
-        del pieces  # the rows of one part are gone before those of the next are read
+    first, *others = COMPACTED[layout.kind_of(next(iter(seals)))]
+    for table, most in ((first, None), *((other, JOINED_ROWS) for other in others)):
+        definition = contract(table)
+        for fingerprint, positions in _batches(table, in_order, most):
+            pieces = Rows.of(files, definition, [in_order[position] for position in positions]).pieces()
+            schema = definition.arrow_schema()
+            parts.append(write_part(files, folder, table, pieces, schema, fingerprint, positions))
+            del pieces  # the rows of one part are gone before those of the next are read
     concerns = {
         name: sorted(map(layout.run_key, seal.runs)) for name, seal in seals.items() if isinstance(seal, RecordSeal)
     }
     return Segment(folder, tuple(seals), tuple(parts), concerns)
 
 
-def _batches(table: str, seals: Sequence[Seal]) -> Iterator[tuple[str | None, list[int]]]:
-    """Positions of the seals of each part: one fingerprint, so that a choice of fingerprints is a choice of files."""
-    holders: dict[str | None, list[int]] = {}
+def _batches(table: str, seals: Sequence[Seal], most: int | None) -> Iterator[tuple[str | None, list[int]]]:
+    """Positions of the seals of each part: one fingerprint, so that a choice of fingerprints is a choice of files.
+
+    most: rows of the table that a seal may have to be among them.
+    """
+    holders: dict[str | None, list[tuple[int, int]]] = {}
     for position, seal in enumerate(seals):
-        if any(file.table == table for file in seal.files):
+        held = [file.rows for file in seal.files if file.table == table]
+        if held and (most is None or sum(held) <= most):
             fingerprint = seal.protocol_fingerprint if isinstance(seal, ResultSeal) else None
-            holders.setdefault(fingerprint, []).append(position)
+            holders.setdefault(fingerprint, []).append((position, sum(held)))
     for fingerprint in sorted(holders, key=lambda each: each or ""):
         batch: list[int] = []
         rows = 0
-        for position in holders[fingerprint]:
+        for position, held_rows in holders[fingerprint]:
             batch.append(position)
-            rows += sum(file.rows for file in seals[position].files if file.table == table)
+            rows += held_rows
             if rows >= PART_ROWS:
                 yield fingerprint, batch
                 batch, rows = [], 0

@@ -92,13 +92,14 @@ class _Compacted(NamedTuple):
 
 def _compacted(snapshot: Snapshot, kind: str, table: str, fingerprints: Collection[str] | None) -> _Compacted:
     found = _Compacted([], set(), set())
-    if COMPACTED[kind] != table:
+    if table not in COMPACTED[kind]:
         return found
+    holds_all = table == COMPACTED[kind][0]
     for segment in snapshot.segments(kind):
         answers = {part: _is_wanted(snapshot, segment, part, fingerprints) for part in segment.of(table)}
         taken = [part for part, wanted in answers.items() if wanted]
         found.parts.extend((segment, part) for part in taken)
-        if None in answers.values():
+        if None in answers.values() or not holds_all:
             found.seals.update(segment.seals[position] for part in taken for position in part.covers)
         else:
             found.used_up.add(segment.folder)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from evalframe.store import Store, compaction
 from evalframe.store import store as facade
-from tests.store.things import FIRST, SECOND, comparison, write_results, write_run
+from evalframe.store.catalogue import COMPACTED
+from tests.store.things import FIRST, PROTOCOL, SECOND, comparison, table, values, write_results, write_run
 
 RUNS = [f"run{number:02d}" for number in range(12)]
 
@@ -62,6 +63,94 @@ def test_readers_see_the_same_through_it(store: Store) -> None:
     assert seen(store) == seen(Store.open(store.path)) == before
     assert len(store.verify()) == 0
     assert store.compact() == 0
+
+
+def with_states(folder: Path) -> Store:
+    """Runs with a vocabulary and results with counts per cluster: one of 3 clusters, the second of 40."""
+    store = Store.open(folder, create=True, durable=False)
+    for number, run_id in enumerate(RUNS):
+        words = table("class_vocabulary", 3, run_id=run_id, class_index=[0, 1, 2], **{"class": ["a", "b", "c"]})
+        store.write_run(run_id, system="wisp", dataset_id="data", tables={"class_vocabulary": words}, inputs={})
+        for fingerprint in (FIRST, SECOND) if number % 3 == 0 else (FIRST,):
+            clusters = [f"p{place:02d}" for place in range(40 if number == 1 else 3)]
+            counts = table(
+                "class_confusion_by_cluster",
+                len(clusters),
+                protocol=PROTOCOL,
+                protocol_fingerprint=fingerprint,
+                run_id=run_id,
+                stratum="all",
+                cluster_id=clusters,
+                target_index=1,
+                predicted_index=[number % 3] * len(clusters),
+                n=number + 1,
+            )
+            of_run = {"metric_values": values(run_id, {"accuracy": 0.5}, fingerprint)}
+            tables = {**of_run, "class_confusion_by_cluster": counts}
+            write_results(store, run_id, fingerprint=fingerprint, tables=tables)
+    return store
+
+
+STATES = ("class_vocabulary", "class_confusion_by_cluster")
+
+
+def rows_of(store: Store, name: str, *choice: list[str]) -> list[dict[str, object]]:
+    """Rows of a table in an order of their own."""
+    return sorted(store.read(name, *choice).to_pylist(), key=str)
+
+
+def states(store: Store) -> dict[str, list[dict[str, object]]]:
+    """Rows of both, all of them and in two choices."""
+    chosen = {f"{name} of some": rows_of(store, name, RUNS[1:9]) for name in STATES}
+    second = {"second": rows_of(store, "class_confusion_by_cluster", RUNS, [SECOND])}
+    return {**{name: rows_of(store, name) for name in STATES}, **chosen, **second}
+
+
+@pytest.mark.parametrize(("most", "apart"), [(1 << 14, 0), (3, 1), (2, 16)])
+def test_small_tables_are_joined_and_large_ones_read_where_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, apart: int
+) -> None:
+    monkeypatch.setattr(compaction, "JOINED_ROWS", most)
+    monkeypatch.setattr("evalframe.store.snapshot._LOOKED_UP_ONE_BY_ONE", 0)
+    store = with_states(tmp_path / "store")
+    before = states(store)
+    assert len(before["class_confusion_by_cluster"]) == 15 * 3 + 40
+    store.compact()
+    assert states(store) == states(Store.open(store.path)) == before
+    counts = store.files("class_confusion_by_cluster")
+    joined = from_segments(store, "class_confusion_by_cluster")
+    assert joined == (0 if apart == 16 else 2)  # a part per fingerprint
+    assert len(counts) - joined == apart
+    assert from_segments(store, "class_vocabulary") == (0 if most == 2 else 1)
+    assert len(store.verify()) == 0
+    store.withdraw(RUNS[1], "a reason")
+    kept = [row for row in before["class_confusion_by_cluster"] if row["run_id"] != RUNS[1]]
+    for reader in (store, Store.open(store.path)):
+        assert rows_of(reader, "class_confusion_by_cluster") == kept
+    assert len(store.verify()) == 0
+
+
+def test_a_compaction_without_them_leaves_them_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = with_states(tmp_path / "store")
+    before = states(store)
+    with monkeypatch.context() as patch:
+        patch.setattr(compaction, "COMPACTED", {kind: tables[:1] for kind, tables in COMPACTED.items()})
+        store.compact()
+    assert from_segments(store) == 2
+    assert [from_segments(store, name) for name in STATES] == [0, 0]
+    assert states(store) == before
+    assert len(store.verify()) == 0
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_joined_rows_that_no_seal_holds_are_found(tmp_path: Path, name: str) -> None:
+    store = with_states(tmp_path / "store")
+    before = states(store)
+    store.compact()
+    (path, *_) = store.files(name)
+    flip(path)
+    assert [finding["kind"] for finding in store.verify().to_pylist()] == ["damaged_compaction"]
+    assert states(Store.open(store.path)) == before
 
 
 def test_its_rows_lie_by_metric(store: Store) -> None:
