@@ -87,13 +87,15 @@ class RunRows:
         return found
 
     def thresholds(self) -> list[Row]:
-        """Every operating point; with the fold it serves, where thresholds are cross-fitted."""
+        """Every operating point; with the fold it serves, where thresholds are cross-fitted, and with the reason where
+        there is none."""
         shown = ("kind", "horizon_s", "recall", "threshold", "n_positives")
         return [
             {
                 "run": self.name,
                 **({"fold": point["fold"]} if self._cross_fitted else {}),
                 **{k: point[k] for k in shown},
+                **({"reason": "no_calibration_positives"} if point["threshold"] is None else {}),
             }
             for point in self._points
         ]

@@ -31,7 +31,8 @@ def report(values: Iterable[Row], bins: Iterable[Row], selections: Iterable[Row]
 
     values: rows of metric_values of one run. bins: of choice_bins. selections: of choice_selections. A metric is
     {value, numerator, denominator, n_items, n_excluded, n_failed}, with `reason` where it has no value. A metric that
-    the run cannot have, for lack of probabilities or of questions of its type, is absent.
+    the run cannot have, for lack of probabilities or of questions of its type, is absent. Why a rate of the run as a
+    whole has no value stands under `reasons`.
     """
     metrics = _by_stratum(values)
     binned = _by_stratum(bins)
@@ -47,6 +48,10 @@ def report(values: Iterable[Row], bins: Iterable[Row], selections: Iterable[Row]
         told["objective"] = whole["objective"]["value"]
         told["pairs"] = _counts_and_rates(whole, PAIRS)
         told["controls"] = _counts_and_rates(whole, CONTROLS)
+        told["reasons"] = {
+            part: {name: whole[name]["reason"] for name in names if whole[name]["value"] is None}
+            for part, names in (("pairs", PAIRS), ("controls", CONTROLS), ("perturbations", PERTURBATIONS))
+        }
         told["perturbations"] = _perturbations(whole) | {
             "by_variant": {
                 stratum.partition("=")[2]: _perturbations(found)

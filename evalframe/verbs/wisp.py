@@ -40,6 +40,7 @@ class Classified(Scored):
         for entry in self.relations["confusion_matrix"].to_pylist():
             matrix[entry["target_index"]][entry["predicted_index"]] = entry["n"]
         per_class = ("class", "support", "predicted", "precision", "recall", "f1")
+        classes = self.relations["class_report"].to_pylist()
         return {
             "run_id": self.run_id,
             "classes": list(self.classes),
@@ -49,7 +50,8 @@ class Classified(Scored):
             "undefined": {row["metric"]: row["reason"] for row in rows if row["status"] != "ok"},
             "metric_fingerprints": self.identity.published_fingerprints,
             "parameters": dict(self.identity.parameters),
-            "per_class": [{k: entry[k] for k in per_class} for entry in self.relations["class_report"].to_pylist()],
+            "per_class": [{k: entry[k] for k in per_class} for entry in classes],
+            "reasons": {"per_class": {entry["class"]: why for entry in classes if (why := _reasons(entry))}},
             "confusion_matrix": matrix,
             "data_digest": self.data_digest,
             "data_sha256": self.data_sha256,
@@ -59,6 +61,12 @@ class Classified(Scored):
     def to_json(self) -> str:
         """OUT.json as text."""
         return to_json(self.command, self.body(), self.identity.to_json())
+
+
+def _reasons(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Why ratios of a class have no value."""
+    known = {"precision": "no_predicted_positives", "recall": "no_positives"}
+    return {name: reason for name, reason in known.items() if entry[name] is None}
 
 
 @loosely

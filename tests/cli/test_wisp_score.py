@@ -44,6 +44,7 @@ def test_the_class_universe_is_the_vocabulary_for_the_worst_class_only(tmp_path:
     assert out["per_class"][2] == {
         "class": "run", "support": 0, "predicted": 0, "precision": None, "recall": None, "f1": 0.0,
     }  # fmt: skip
+    assert out["reasons"] == {"per_class": {"run": {"precision": "no_predicted_positives", "recall": "no_positives"}}}
     assert out["protocol"]["fingerprint"].startswith("ef1-")
     assert (out["schema_version"], out["command"], out["n_windows"], out["n_failed"]) == (1, "wisp score", 4, 0)
 

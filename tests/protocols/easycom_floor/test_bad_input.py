@@ -161,6 +161,8 @@ def test_without_calibration_positives_rates_are_undefined_and_cells_empty(small
         (row["status"], row["reason"]) for row in done.scored[0].to_pylist() if row["metric"] == "response_recall"
     }
     assert reasons == {("undefined", "no_calibration_positives")}
+    told = [(one["threshold"], one["n_positives"], one["reason"]) for one in done.body()["thresholds"]]
+    assert set(told) == {(None, 0, "no_calibration_positives")}
 
 
 def test_timelines_show_marks_scores_and_validity(small: Path) -> None:

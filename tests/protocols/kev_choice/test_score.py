@@ -77,6 +77,11 @@ def test_out_json(rows: Path, tmp_path: Path) -> None:
     assert told["controls"] == {
         "control_pairs": 1, "incomplete_control_pairs": 0, "control_both_correct_rate": None, "control_flip_rate": 1.0,
     }  # fmt: skip
+    assert told["reasons"] == {
+        "pairs": {"invariance_rate": "no_pairs", "invariant_both_correct_rate": "no_pairs"},
+        "controls": {"control_both_correct_rate": "no_pairs"},
+        "perturbations": {},
+    }
     assert told["perturbations"]["n"] == 1
     assert told["perturbations"]["perturbation_change"] == 0.25
     assert told["perturbations"]["by_variant"]["reversed"]["perturbation_flip_rate"] == 1.0
