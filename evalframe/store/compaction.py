@@ -212,13 +212,18 @@ def _joined(tables: Iterable[pa.Table]) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-def _sealed_rows(files: Place, schema: pa.Schema, file: SealedFile) -> pa.Table:
+def content_of(files: Place, file: SealedFile) -> bytes:
+    """The bytes of a sealed file. Raises StoreCorrupt where they are not those that were sealed."""
     content = files.read(file.path)
     if (digest := parquet.sha256(content)) != file.sha256:
         raise changed_file(
             files.shown(file.path), files.root, expected=f"SHA-256 {file.sha256}", found=f"SHA-256 {digest}"
         )
-    return parquet.read(content, schema, files.root, dictionaries=True)
+    return content
+
+
+def _sealed_rows(files: Place, schema: pa.Schema, file: SealedFile) -> pa.Table:
+    return parquet.read(content_of(files, file), schema, files.root, dictionaries=True)
 
 
 _ROOM = 1 << 62

@@ -8,10 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalframe.contracts import Contract
 from evalframe.store.catalogue import SEALS_INDEX
-from evalframe.store.compaction import Rows
-from evalframe.store.places import Place
 from evalframe.store.seals import RunSeal, Seal, SealedFile
 from evalframe.store.tables import among, files_index, runs_table, seals_index
 
@@ -101,11 +98,13 @@ class Known:
         whole, by = (self._seals, ("seal",)) if table == SEALS_INDEX else (self._index, ("table", "seal", "path"))
         return among(pa.concat_tables(whole), "seal", seals).sort_by([(name, "ascending") for name in by])
 
-    def rows(self, files: Place, definition: Contract, seals: Collection[str]) -> Rows:
-        """The rows that these seals hold of a table, in the order that they have in a part."""
+    def sealed(self, table: str, seals: Collection[str]) -> list[SealedFile]:
+        """The files of a table that these seals list; how many rows they have is not kept."""
         listed = among(pa.concat_tables(self._files), "seal", seals)
-        listed = listed.filter(pc.equal(listed.column("table"), definition.name)).sort_by("seal")
-        if definition.name == "runs":
-            return Rows.ordered(definition, among(pa.concat_tables(self._rows), "run_id", listed["run_id"].to_pylist()))
-        sealed = [SealedFile(row["table"], row["path"], 0, row["size"], row["sha256"]) for row in listed.to_pylist()]
-        return Rows.joined(files, definition, sealed)
+        rows = listed.filter(pc.equal(listed.column("table"), table)).to_pylist()
+        return [SealedFile(row["table"], row["path"], 0, row["size"], row["sha256"]) for row in rows]
+
+    def runs(self, seals: Collection[str]) -> pa.Table:
+        """Table `runs` of these seals."""
+        listed = among(pa.concat_tables(self._seals), "seal", seals)
+        return among(pa.concat_tables(self._rows), "run_id", listed["run_id"].to_pylist())

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -21,18 +20,18 @@ from evalframe.store.catalogue import (
     Part,
     Segment,
 )
-from evalframe.store.compaction import Rows
 from evalframe.store.journal import writers
 from evalframe.store.known import Known, Sealed
 from evalframe.store.layout import CATALOGUE, SEALS, WRITERS
 from evalframe.store.ledger import Ledger
 from evalframe.store.places import Place
+from evalframe.store.sameness import of_files, of_part, of_table, same_rows
 from evalframe.store.seals import Seal, SealDamaged, unpacked
 from evalframe.store.tables import INDEX_SCHEMA
 from evalframe.underway import counted
 
-_COMPARED = 1 << 16
-"""Rows that are compared at a time."""
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Finding(NamedTuple):
@@ -192,22 +191,17 @@ def _part(files: Place, segment: Segment, part: Part, known: Known) -> Finding |
     if part.table in (SEALS_INDEX, FILES_INDEX):
         same = parquet.read(at_hand, INDEX_SCHEMA, files.root).equals(known.index(part.table, segment.seals))
     else:
+        definition = contract(part.table)
         covered = [segment.seals[position] for position in part.covers]
         try:
-            same = _holds(files, at_hand, contract(part.table), known.rows(files, contract(part.table), covered))
+            same = same_rows(of_part(at_hand, part.rows, definition), _sealed(files, definition, covered, known))
         except (StoreCorrupt, FileNotFoundError):  # a finding about the sealed file says so
             return None
     return None if same else Finding("stale_compaction", path, None, "the rows that the seals hold", "other rows")
 
 
-def _holds(files: Place, path: Path, definition: Contract, rows: Rows) -> bool:
-    """Whether a part holds exactly these rows, compared a few at a time."""
-    schema = definition.arrow_schema()
-    start = 0
-    for group in parquet.parts(path, schema, files.root, {}):
-        for first in range(0, len(group), _COMPARED):
-            piece = group.slice(first, _COMPARED)
-            if not piece.equals(rows.piece(start, len(piece)).cast(schema)):
-                return False
-            start += len(piece)
-    return start == len(rows.order)
+def _sealed(files: Place, definition: Contract, seals: Sequence[str], known: Known) -> Iterator[pl.DataFrame]:
+    """The rows that these seals hold of a table."""
+    if definition.name == "runs":  # what the files hold stands in the seals too
+        return iter([of_table(known.runs(seals))])
+    return of_files(files, definition, known.sealed(definition.name, seals))
