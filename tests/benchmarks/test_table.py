@@ -12,8 +12,8 @@ import pytest
 import evalframe
 from evalframe.cli.run import run
 from tests.benchmarks import __main__ as table
-from tests.benchmarks import choice, classification, floor, sealing
-from tests.benchmarks.timing import Round, Timing
+from tests.benchmarks import choice, classification, floor, progress, sealing
+from tests.benchmarks.timing import Round, Timing, peak_memory
 from tests.benchmarks.works import WORKS, Line
 
 GROWING = ("ranking", "tails")
@@ -25,7 +25,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("table")
     common = ["--repeats", "1", "--store", str(folder / "store")]
     with pytest.MonkeyPatch.context() as patch:
-        for module in (choice, classification, floor):  # a process each is what takes long
+        for module in (choice, classification, floor, progress):  # a process each is what takes long
             patch.setattr(module, "peak_memory", lambda *_: 1.0)
         table.main(["--size", "1000", "--only", *QUICK, *common, "--run-id", "one", "--output", str(folder / "one.md")])
         few = ["--size", "1000", "2000", "--only", *GROWING]
@@ -35,6 +35,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def lines_of(part: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in part.splitlines()]
+
+
+def test_what_a_process_holds_at_one_time_is_its_peak() -> None:
+    assert peak_memory(bytearray, 200 << 20) == pytest.approx(200, rel=0.1)
 
 
 def test_every_way_of_every_work_has_a_line(written: Path) -> None:
