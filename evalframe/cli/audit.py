@@ -16,6 +16,7 @@ def parity(
     spec: Annotated[Path, Parameter(help="YAML: pinned files, functions, inputs, and which metric each gives.")],
     output: Annotated[Path | None, Parameter(help="A JSON file to write.")] = None,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> int:
     """Compare metrics with any reference implementation, pinned by digest. Exit 5 on a mismatch.
@@ -28,7 +29,7 @@ def parity(
     if json:
         put(found.to_json())
     else:
-        put_rows(found, found.exit_code)
+        show_rows(found, format, found.exit_code)
     if output is not None:
         say(f"wrote {output}")
     return found.exit_code

@@ -83,6 +83,11 @@ def say(text: str) -> None:
     print(printable(text), file=sys.stderr)
 
 
+def say_lines(text: str) -> None:
+    """A drawing for people beside data: stderr, and a blank line after it."""
+    print("\n".join(map(printable, text.splitlines())), end="\n\n", file=sys.stderr)
+
+
 def put(text: str) -> None:
     """Text on stdout, ended by one newline; what the terminal's encoding cannot show is escaped, never an error."""
     sys.stdout.write(Terminal.of().spelled(text if text.endswith("\n") else text + "\n"))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import JsonOption, ReplicatesOption, StoreOption, put_rows, show_json
+from evalframe.cli.common import Format, JsonOption, ReplicatesOption, StoreOption, show_json, show_rows
 from evalframe.cli.engine import limited
 
 
@@ -30,6 +30,7 @@ def export(
     no_compare: Annotated[bool, Parameter(help="Leave out comparisons that are not sealed in the store.")] = False,
     replicates: ReplicatesOption = 10_000,
     force: Annotated[bool, Parameter(help="Replace another export.")] = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Write runs, metrics, comparisons, counts, events and findings as one star schema for BI tools.
@@ -45,4 +46,4 @@ def export(
         body = {"to": done.to, "outcome": done.outcome, "content_sha256": done.digest, "left_out": list(done.left_out)}
         show_json({**body, "tables": drawing.rows(done.table)}, "export")
     else:
-        put_rows(done)
+        show_rows(done, format)

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from evalframe.cli.common import (
     ForceOption,
+    Format,
     JsonOption,
     OptionalStore,
     RelationsOption,
@@ -17,9 +18,10 @@ from evalframe.cli.common import (
     TagOption,
     pairs,
     put,
-    put_rows,
     say,
+    say_lines,
     show_json,
+    show_rows,
 )
 from evalframe.cli.engine import engaged
 
@@ -54,6 +56,7 @@ def evaluate(
     set_: SetOption = None,
     relations: RelationsOption = None,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Evaluate forecasts at floor events: false entries and false stops at matched recall.
@@ -92,8 +95,11 @@ def evaluate(
         put(done.to_json())
         return
     for text in done.timelines:
-        put(text + "\n\n")
-    put_rows(done)
+        if format in (Format.JSON, Format.CSV):
+            say_lines(text)
+        else:
+            put(text + "\n\n")
+    show_rows(done, format)
     say(f"wrote {', '.join(str(path) for path in done.paths(output))}")
 
 
@@ -104,6 +110,7 @@ def convert_miniroada(
     output_dir: Annotated[Path, Parameter(help="Folder to write pred/ and valid/ in.")],
     sessions: SessionsOption,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Align raw MiniROADA forecasts with their targets: pred/ and valid/.
@@ -116,7 +123,7 @@ def convert_miniroada(
     if json:
         show_json({"sessions": done.to_pylist()}, "floor convert-miniroada")
     else:
-        put_rows(done)
+        show_rows(done, format)
 
 
 def rasterize(
@@ -127,6 +134,7 @@ def rasterize(
     rule: Annotated[str, Parameter(help="row-centre or any-overlap.")] = "row-centre",
     row_seconds: Annotated[str, Parameter(help="Length of a row.")] = "0.2",
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Turn files of speaking turns into target arrays.
@@ -141,7 +149,7 @@ def rasterize(
     if json:
         show_json({"sessions": done.to_pylist()}, "floor rasterize")
     else:
-        put_rows(done)
+        show_rows(done, format)
 
 
 def audit_sheet(
@@ -153,6 +161,7 @@ def audit_sheet(
     output: Annotated[Path, Parameter(help="The CSV file to write.")],
     decision_timing: Annotated[str, Parameter(help="pre-boundary or post-boundary.")] = "pre-boundary",
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Draw a random sample of timelines for reviewers, with five open questions each.
@@ -167,7 +176,7 @@ def audit_sheet(
     if json:
         show_json({"events": sheet.shown().to_pylist(), "questions": floor_audit.QUESTIONS}, "floor audit-sheet")
         return
-    put_rows(sheet)
+    show_rows(sheet, format)
     for name, question in floor_audit.QUESTIONS.items():
         say(f"{name}  {question}")
     say(f"wrote {output}: answer yes, no or unsure, name the reviewer, then evalframe floor freeze")
@@ -179,6 +188,7 @@ def freeze(
     store: StoreOption,
     output: Annotated[Path, Parameter(help="The JSON file to write.")],
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Read an answered audit sheet back and record it; open answers are refused.
@@ -191,4 +201,4 @@ def freeze(
     if json:
         put(done.to_json())
     else:
-        put_rows(done)
+        show_rows(done, format)

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from evalframe.cli.common import (
     ForceOption,
+    Format,
     JsonOption,
     OptionalStore,
     RelationsOption,
@@ -17,8 +18,8 @@ from evalframe.cli.common import (
     TagOption,
     pairs,
     put,
-    put_rows,
     say,
+    show_rows,
 )
 from evalframe.cli.engine import engaged
 
@@ -42,6 +43,7 @@ def score(
     set_: SetOption = None,
     relations: RelationsOption = None,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Score answers to choice questions: every metric in every population, bins, pairs, selective answering.
@@ -67,7 +69,7 @@ def score(
     if json:
         put(scored.to_json())
     else:
-        put_rows(scored)
+        show_rows(scored, format)
         say(f"wrote {output}")
 
 
@@ -79,6 +81,7 @@ def verify_metrics(
     ] = None,
     output: Annotated[Path | None, Parameter(help="A JSON file to write.")] = None,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> int:
     """Compare every scalar metric with the pinned reference on 5,000 seeded rows and ten pairs. Exit 5 on a mismatch.
@@ -91,7 +94,7 @@ def verify_metrics(
     if json:
         put(found.to_json())
     else:
-        put_rows(found, found.exit_code)
+        show_rows(found, format, found.exit_code)
     if output is not None:
         say(f"wrote {output}")
     return found.exit_code

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from evalframe.cli.common import (
     ForceOption,
+    Format,
     JsonOption,
     OptionalStore,
     RelationsOption,
@@ -18,9 +19,9 @@ from evalframe.cli.common import (
     TagOption,
     pairs,
     put,
-    put_rows,
     say,
     show_json,
+    show_rows,
 )
 from evalframe.cli.engine import engaged
 
@@ -50,6 +51,7 @@ def evaluate(
     tag: TagOption = None,
     set_: SetOption = None,
     relations: RelationsOption = None,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Evaluate checkpoints on a frozen split: progress, failure calls, filtering; resumable.
@@ -87,7 +89,7 @@ def evaluate(
     if json:
         put(done.to_json())
     else:
-        put_rows(done)
+        show_rows(done, format)
 
 
 @engaged
@@ -105,6 +107,7 @@ def score(
     set_: SetOption = None,
     relations: RelationsOption = None,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Score saved traces: progress errors, failure calls and filtering, per step.
@@ -131,7 +134,7 @@ def score(
     if json:
         put(scored.to_json())
     else:
-        put_rows(scored)
+        show_rows(scored, format)
         say(f"wrote {output}")
 
 
@@ -140,6 +143,7 @@ def compare_manifests(
     second: Annotated[Path, Parameter(help="Another.")],
     /,
     *,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> int:
     """Say field by field how two output folders differ; exit 3 if protocol or selection does.
@@ -152,7 +156,7 @@ def compare_manifests(
     if json:
         put(found.to_json())
     else:
-        put_rows(found, found.exit_code)
+        show_rows(found, format, found.exit_code)
     return found.exit_code
 
 
@@ -163,6 +167,7 @@ def import_(
     store: StoreOption,
     run_id: RunIdOption = None,
     tag: TagOption = None,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Seal every finished step of an output folder in a store.
@@ -175,4 +180,4 @@ def import_(
     if json:
         show_json({"steps": rows.to_pylist()}, "robometer import")
     else:
-        put_rows(rows)
+        show_rows(rows, format)

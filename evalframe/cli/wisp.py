@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from evalframe.cli.common import (
     ForceOption,
+    Format,
     JsonOption,
     KeyOption,
     OptionalStore,
@@ -19,8 +20,8 @@ from evalframe.cli.common import (
     TagOption,
     pairs,
     put,
-    put_rows,
     say,
+    show_rows,
 )
 from evalframe.cli.engine import engaged, limited
 
@@ -65,6 +66,7 @@ def score(
     set_: SetOption = None,
     relations: RelationsOption = None,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Score saved predictions: four metrics, per class, confusion matrix.
@@ -88,7 +90,7 @@ def score(
     if json:
         put(scored.to_json())
     else:
-        put_rows(scored)
+        show_rows(scored, format)
         say(f"wrote {output}")
 
 
@@ -111,6 +113,7 @@ def evaluate(
     set_: SetOption = None,
     relations: RelationsOption = None,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
     """Predict labelled windows with a fitted checkpoint and score them. Nothing is fitted, tuned or selected.
@@ -140,7 +143,7 @@ def evaluate(
     if json:
         put(result.to_json())
     else:
-        put_rows(result)
+        show_rows(result, format)
         say(f"wrote {output}")
 
 
@@ -155,6 +158,7 @@ def audit(
     known_bad: BadOption = None,
     store: ImportOption = None,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> int:
     """Compare every sidecar with the frozen catalogue and explain what differs. Exit 5 if anything does.
@@ -173,7 +177,7 @@ def audit(
         store=store,
         force=force,
     )
-    return _shown(result, output, json)
+    return _shown(result, output, format, json)
 
 
 @limited
@@ -196,6 +200,7 @@ def gate(
     known_bad: BadOption = None,
     store: ImportOption = None,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> int:
     """Run the four gates, kept apart. Exit 1 if one failed, or was required and did not run.
@@ -221,7 +226,7 @@ def gate(
         store=store,
         force=force,
     )
-    return _shown(result, output, json)
+    return _shown(result, output, format, json)
 
 
 def compare_exports(
@@ -232,6 +237,7 @@ def compare_exports(
     output: Annotated[Path, Parameter(help="The JSON file to write.")],
     key: KeyOption = None,
     force: ForceOption = False,
+    format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> int:
     """Compare two exports of one data set, aspect by aspect. Exit 5 if anything but time values differs.
@@ -240,14 +246,14 @@ def compare_exports(
     """
     from evalframe.verbs.wisp_exports import compare_exports as compared
 
-    return _shown(compared(a, b, output=output, keys=pairs(key, "--key"), force=force), output, json)
+    return _shown(compared(a, b, output=output, keys=pairs(key, "--key"), force=force), output, format, json)
 
 
-def _shown(result: Audited | Gated | Compared, output: Path, json: bool) -> int:
+def _shown(result: Audited | Gated | Compared, output: Path, format: Format, json: bool) -> int:
     """Print a result, and say where it was written; its exit code."""
     if json:
         put(result.to_json())
     else:
-        put_rows(result, result.exit_code)
+        show_rows(result, format, result.exit_code)
         say(f"wrote {output}")
     return result.exit_code

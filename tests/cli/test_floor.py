@@ -41,6 +41,16 @@ def test_evaluate_prints_a_table_and_writes_files(
     assert "response_recall_0.7" in output.with_name("out_events.csv").read_text().splitlines()[0]
 
 
+def test_rows_on_stdout_are_data_and_drawings_beside_them_talk(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--matched-recalls", "0.8", "--print-event-timelines", "1", "--output", str(tmp_path / "out.json")]
+    assert evaluate(world, *options, "--format", "csv") == 0
+    captured = capsys.readouterr()
+    assert captured.out == (tmp_path / "out_events.csv").read_text()
+    assert captured.err.count("boundary row") == 2
+
+
 def test_json_on_stdout_is_the_file(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate(world, "--output", str(tmp_path / "out.json"), "--json") == 0
     captured = capsys.readouterr()

@@ -33,6 +33,26 @@ def _options(command: str) -> set[str]:
 PRINTED = {command for command in EVERY if {"json", "format"} <= _options(command)}
 
 
+def _needed(command: str) -> list[str]:
+    """Words that give a command all it cannot do without."""
+    module, _, function = EVERY[command].partition(":")
+    wanted = inspect.signature(getattr(import_module(f"evalframe.cli.{module}"), function)).parameters.values()
+    words: dict[bool, list[str]] = {True: [], False: []}
+    for one in (one for one in wanted if one.default is one.empty):
+        word = {"split": "test_ind", "protocol": "robometer-ind"}.get(one.name, "1")
+        named = one.kind is one.KEYWORD_ONLY
+        words[named] += [*([f"--{one.name.replace('_', '-')}"] if named else []), word]
+    return words[False] + words[True]
+
+
+NO_TABLE = {"completion", "demo", "explain", "report", "store gc", "store withdraw"}
+"""Commands that print text, several tables, or nothing but what they wrote."""
+
+
+def test_every_command_that_prints_a_table_takes_a_format() -> None:
+    assert {command for command in EVERY if "format" not in _options(command)} == NO_TABLE
+
+
 def test_every_command_with_a_result_takes_json() -> None:
     assert {command for command in EVERY if "json" not in _options(command)} == SCRIPTS
 
@@ -61,14 +81,7 @@ def test_json_of_sql_is_what_the_file_holds_and_how_it_fails(store: Path, tmp_pa
 def test_json_beside_another_format_is_refused_before_anything_is_done(
     command: str, format: str, capsys: Output
 ) -> None:
-    needed = {
-        "compare": ["--store", "s", "--baseline", "a", "--candidate", "b"],
-        "sql": ["SELECT 1", "--store", "s"],
-        "validate": ["runs", "file"],
-        "store verify": ["s"],
-        "audit engines": ["--store", "s", "--run", "a"],
-    }
-    arguments = [*command.split(), *needed.get(command, ["--store", "s"]), "--json", "--format", format]
+    arguments = [*command.split(), *_needed(command), "--json", "--format", format]
     assert run(arguments) == ExitCode.USAGE
     assert json.loads(capsys.readouterr().out)["error"]["found"] == f"--json --format {format}"
 
