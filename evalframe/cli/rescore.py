@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import Format, JsonOption, StoreOption, show_json, show_rows
+from evalframe.cli.common import Format, JsonOption, RelationsOption, StoreOption, show_json, show_rows
 from evalframe.cli.engine import engaged
 
 
@@ -15,6 +15,7 @@ def rescore(
     *,
     store: StoreOption,
     run: Annotated[list[str] | None, Parameter(help="Runs to score again; default: all.")] = None,
+    relations: RelationsOption = None,
     format: Format = Format.TABLE,
     json: JsonOption = False,
 ) -> None:
@@ -25,7 +26,7 @@ def rescore(
     from evalframe.verbs import drawing
     from evalframe.verbs.opened import open_store
 
-    done = open_store(store).rescore(run)
+    done = open_store(store).rescore(run, relations=relations)
     if json:
         show_json({"rescored": drawing.rows(done.table)}, "rescore")
     else:

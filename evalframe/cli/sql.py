@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from evalframe.cli.common import ForceOption, Format, StoreOption, say, show
+from evalframe.cli.common import ForceOption, Format, RelationsOption, StoreOption, say, show
 from evalframe.cli.engine import limited
 
 
@@ -32,6 +32,7 @@ def sql(
     store: StoreOption,
     run: Annotated[list[str] | None, Parameter(help="Look at these runs alone; default: all.")] = None,
     format: SqlFormat = SqlFormat.TABLE,
+    relations: RelationsOption = None,
     output: Annotated[Path | None, Parameter(help="File to write instead of stdout; needed for parquet.")] = None,
     force: ForceOption = False,
     json: Annotated[bool, Parameter(help="The same as --format json; an error is a JSON object on stdout.")] = False,
@@ -44,7 +45,7 @@ def sql(
     from evalframe.verbs.opened import open_store
 
     format = SqlFormat.JSON if json else format
-    answer = open_store(store).sql(query, runs=run)
+    answer = open_store(store).sql(query, runs=run, relations=relations)
     if output is not None:
         answer.write(output, format.value, force=force)
         say(f"wrote {output}")

@@ -103,15 +103,20 @@ class Store:
         return differing(self.folder, a, b)
 
     @_named_in_hints
-    def sql(self, query: str, *, runs: Sequence[str] | str | None = None) -> Answer:
+    def sql(
+        self, query: str, *, runs: Sequence[str] | str | None = None, relations: Path | str | None = None
+    ) -> Answer:
         """The answer to one SELECT. Contract tables and all relations of sql/ are views; everything else is refused.
 
         Of columns with one name the second is named `name_1`, since rows of JSON and files hold a name once.
         runs: look at these alone. A relation is computed from the predictions of all runs that are looked at.
+        relations: a folder of the user's own, which are views too.
         """
+        from evalframe.relations import catalogue
         from evalframe.verbs.sql import ask
 
-        return Answer(ask(self.folder, query, runs=None if runs is None else listed(runs)))
+        known = None if relations is None else catalogue(Path(relations))
+        return Answer(ask(self.folder, query, known, None if runs is None else listed(runs)))
 
     @_named_in_hints
     def compare(
@@ -187,11 +192,14 @@ class Store:
         return report(self.folder, None if output is None else Path(output), **options)
 
     @_named_in_hints
-    def rescore(self, runs: Sequence[str] | str | None = None) -> Rows:
-        """Score stored runs again under the installed definitions; results under older ones stay."""
+    def rescore(self, runs: Sequence[str] | str | None = None, *, relations: Path | str | None = None) -> Rows:
+        """Score stored runs again under the installed definitions; results under older ones stay.
+
+        relations: a folder of the user's own, whose metrics are scored too.
+        """
         from evalframe.verbs.rescore import rescore
 
-        return rescore(self.folder, runs)
+        return rescore(self.folder, runs, relations=None if relations is None else Path(relations))
 
     def verify(self) -> Rows:
         """Every difference between sealed files and their seals; no rows when there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -12,9 +13,11 @@ from evalframe.contracts.shards import Rows as TableRows
 from evalframe.contracts.shards import Shards
 from evalframe.errors import UnknownName
 from evalframe.protocols import protocol as protocol_of
+from evalframe.relations import catalogue
 from evalframe.store import Store
 from evalframe.store.refusals import command
 from evalframe.underway import counted
+from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import listed
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Run, score
@@ -32,11 +35,14 @@ _SCHEMA = pa.schema(
 )
 
 
-def rescore(store: Store, runs: Sequence[str] | str | None = None) -> Rows:
+@loosely
+def rescore(store: Store, runs: Sequence[str] | str | None = None, *, relations: Path | None = None) -> Rows:
     """One row per run and protocol it was scored under: the fingerprint now, and `written` or `unchanged`.
 
-    The parameters are those of the run's newest result of that protocol. Raises UnknownName for an unknown run.
+    The parameters are those of the run's newest result of that protocol. relations: a folder of the user's own, whose
+    metrics are scored too. Raises UnknownName for an unknown run.
     """
+    definitions = catalogue(relations)
     known = store.run_ids()
     chosen = list(known if runs is None else listed(runs))
     if missing := [run for run in chosen if run not in known]:
@@ -58,6 +64,7 @@ def rescore(store: Store, runs: Sequence[str] | str | None = None) -> Rows:
                 rules,
                 rules.settings_of(seal.inputs["parameters"]),
                 store=store,
+                relations=definitions,
                 origin=seal.inputs["origin"],
                 taint=seal.inputs["taint"],
             )

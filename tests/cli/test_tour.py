@@ -49,6 +49,13 @@ def test_a_metric_is_added_as_the_readme_says(capsys: pytest.CaptureFixture[str]
         assert row[side] == pytest.approx(1 - scored[name]["accuracy"], abs=1e-15)
         assert row[side] == scored[name]["error_rate"]
     assert row["ci_low"] < row["change"] < row["ci_high"]
+    asked = ["sql", "SELECT run_id, value FROM error_rate", "--store", "own", "--relations", "mine", "--json"]
+    assert run(asked) == 0
+    assert {one["run_id"]: one["value"] for one in json.loads(capsys.readouterr().out)} == {
+        name: found["error_rate"] for name, found in scored.items()
+    }
+    assert run(["rescore", "--store", "own", "--relations", "mine", "--json"]) == 0
+    assert {one["outcome"] for one in json.loads(capsys.readouterr().out)["rescored"]} == {"unchanged"}
 
 
 def test_a_case_that_does_not_hold_is_named(
