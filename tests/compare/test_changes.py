@@ -108,12 +108,13 @@ def test_the_draws_do_not_depend_on_what_else_is_asked(store: Store) -> None:
 
 
 def test_many_runs_at_once(store: Store) -> None:
-    for number in range(14):
-        add_run(store, f"r{number:02d}", items(40, 5, skill=0.7, seed=number))
-    found = compare(store, "r00", [f"r{n:02d}" for n in range(1, 14)], replicates=50, metrics=["accuracy"])
+    names = [f"r{number}" for number in range(8)]
+    for number, name in enumerate(names):
+        add_run(store, name, items(40, 5, skill=0.7, seed=number))
+    found = compare(store, names[0], names[1:], replicates=50, metrics=["accuracy"])
     rows = [r for r in found.to_pylist() if r["metric"] == "accuracy"]
-    assert [r["candidate_run"] for r in rows] == [f"r{n:02d}" for n in range(1, 14)]
-    assert found.outcome.family["m"] == 13
+    assert [r["candidate_run"] for r in rows] == names[1:]
+    assert found.outcome.family["m"] == 7
     assert found.exit_code == 0
 
 

@@ -203,7 +203,9 @@ def test_lost_recall_is_flagged(store: Store, real_data: Callable[[str], Path]) 
     # One session calibrates: its candidates are resampled, and the interval that chooses anew is another one.
     assert (rate["calibration_unit"], "calibration_events_resampled" in rate["flags"]) == ("candidate", True)
     assert (rate["ci_low_reselected"], rate["ci_high_reselected"]) != (rate["ci_low"], rate["ci_high"])
-    slack = compare(store, "baseline", ["candidate"], replicates=20, horizons=[2.0], recall_slack=0.5)
+    flagged = [metric for metric, row in rows.items() if "recall_lost" in row["flags"]]
+    slack = compare(store, "baseline", ["candidate"], replicates=20, horizons=[2.0], metrics=flagged, recall_slack=0.5)
+    assert {row["metric"] for row in slack.to_pylist()} == set(flagged)
     assert not any("recall_lost" in row["flags"] for row in slack.to_pylist())
     assert found.outcome.family["m"] == 3
 
