@@ -128,7 +128,7 @@ def _steps(
     opened = store if isinstance(store, Store) else Store.open(store)
     name = _relation_of(known, name, opened, run)
     if name not in known.relations:
-        raise _unknown(name, known)
+        raise _no_steps(name, run, opened) if name in contracts() else _unknown(name, known)
     shown: list[str | pa.Table] = []
     steps = []
     unknown = set(where)
@@ -187,6 +187,16 @@ def _joined(parts: list[Explanation]) -> Explanation:
         return parts[0]
     texts = tuple(part for explained in parts for part in (*explained.parts, ""))[:-1]
     return Explanation(texts, {"kind": "protocols", "protocols": [p.body for p in parts]})
+
+
+def _no_steps(name: str, run: str, store: Store) -> UsageError:
+    return UsageError(
+        f"{name} is a table: its rows are what was read, and no step leads to them",
+        expected="a relation with --steps",
+        found=name,
+        where="--steps",
+        hint=command(f"sql {quote(f'SELECT * FROM {name} LIMIT 10')} --run {quote(run)} --store", store.path),
+    )
 
 
 def _unknown(name: str, known: Catalogue) -> UnknownName:

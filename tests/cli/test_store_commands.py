@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,14 @@ def test_explain_steps_ends_with_the_stored_value(store: Path, capsys: Output) -
     assert [s["layer"] for s in steps] == ["fact", "state", "state", "state", "metric"]
     assert steps[-1]["rows"][0]["value"] == 0.8
     assert run(arguments[:3]) == ExitCode.USAGE
+
+
+def test_explain_says_that_no_step_leads_to_a_table(store: Path, capsys: Output) -> None:
+    arguments = ["explain", "class_labels", "--steps", "--store", str(store), "--run", "b", "--json"]
+    assert run(arguments) == ExitCode.USAGE
+    hint = json.loads(capsys.readouterr().out)["error"]["hint"]
+    assert run(shlex.split(hint)[1:]) == ExitCode.OK
+    assert "sample_id" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["macro_f1", "class_outcomes", "wisp-har", "wisp-har/1", "metric_values"])
