@@ -26,7 +26,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evalframe.errors import PredictorRefused
+from evalframe.errors import EvalframeError, PredictorRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,20 @@ def load_factory(name: str) -> Factory:
         raise _refused(name, "is not callable", f"{kind} in {module_name}")
     factory: Factory = found
     return factory
+
+
+def load_predictor(factory: Factory, checkpoint: Path, *, device: str, robometer_repo: Path | None) -> Predictor:
+    """What the factory makes of a checkpoint. Raises PredictorRefused where it raises, or makes what cannot predict."""
+    name = getattr(factory, "__qualname__", type(factory).__qualname__)
+    try:
+        made = factory(checkpoint, device=device, robometer_repo=robometer_repo)
+    except EvalframeError:
+        raise
+    except Exception as error:
+        raise _refused(name, f"cannot be made of {checkpoint}", f"{type(error).__name__}: {error}") from error
+    if not callable(getattr(made, "predict", None)):
+        raise _refused(name, "has no method predict", f"{type(made).__name__} from the factory")
+    return made
 
 
 @contextmanager

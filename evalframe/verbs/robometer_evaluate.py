@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from evalframe.errors import CheckpointMissing, UsageError
 from evalframe.features.prefixes import prefix_ends
-from evalframe.inference.progress import Factory, Predictor, Query, load_factory
+from evalframe.inference.progress import Factory, Predictor, Query, load_factory, load_predictor
 from evalframe.inference.progress_queries import answers
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
@@ -228,7 +228,7 @@ class _Loader:
     robometer_repo: Path | None
 
     def __call__(self) -> Predictor:
-        return self.factory(self.checkpoint, device=self.device, robometer_repo=self.robometer_repo)
+        return load_predictor(self.factory, self.checkpoint, device=self.device, robometer_repo=self.robometer_repo)
 
 
 class _NoModel:
