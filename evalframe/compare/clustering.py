@@ -104,8 +104,6 @@ def _with_column(
     if not found:
         return None
     rows = reader.read([fact], sides)[fact]
-    if any(rows[key].null_count for key in grain):
-        return None  # a fact that keeps no place of its rows; those that it is made of do
     named = [f"{column} {place}" for place in range(len(found))]  # rows of several runs may stand in several tables
     for name, values in zip(named, found, strict=True):
         types = pa.schema([*(rows.schema.field(key) for key in grain), values.schema.field(column).with_name(name)])

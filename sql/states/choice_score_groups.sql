@@ -8,7 +8,7 @@ merge: {n: sum, errors: sum}
 parameters: []
 materialize: false
 poolable: true
-definition: Every labelled answer with its cell of questions, its confidence and whether it is wrong. bucket is the 1,000th of confidence that choice_score_histogram counts by. item_index is null where the order of rows does not matter.
+definition: Every labelled answer with its cell of questions, its confidence and whether it is wrong. bucket is the 1,000th of confidence that choice_score_histogram counts by.
 not: Not grouped. Whether equal confidences are accepted together or one row at a time is the protocol's choice.
 --- */
 SELECT
