@@ -46,7 +46,8 @@ def predict(
     layout: Layout = "NTC",
     batch_size: int = 256,
 ) -> pa.Array:
-    """int16 class index per window; null where the model's scores are NaN, which is a failure of that window.
+    """int16 class index per window; null where the model's scores are NaN, which is a failure of that window, and for
+    windows that the data say failed.
 
     layout: axes of the signals in the file. batch_size: windows of one call of a per-window decoder.
     Raises CheckpointMismatch (shapes, number of classes), MissingField (a sequence decoder without times), or
@@ -57,7 +58,8 @@ def predict(
     with _predicting(loaded) as run:
         for batch in portions("windows", batches(loaded, windows, layout, batch_size), len(found)):
             found[batch.rows] = _classes(run(batch), batch, loaded)
-    return pa.array(found, mask=found < 0)
+    failed = found < 0 if windows.failed is None else (found < 0) | np.asarray(windows.failed)
+    return pa.array(found, mask=failed)
 
 
 def run_one_batch(

@@ -17,10 +17,11 @@ from evalframe.errors import ContractError, LabelRefused
 from evalframe.sources.classification import WINDOW_FIELDS, Windows, vocabulary_of, vocabulary_table
 from evalframe.sources.fields import Fields, column_of, unreadable, written_names
 from evalframe.sources.npz import Npz
+from evalframe.sources.values import truths
 from evalframe.sources.vocabulary import Vocabulary
 
 WINDOWS = ("y", *WINDOW_FIELDS)
-SIGNALS = ("X", *WINDOWS, "classes")
+SIGNALS = ("X", *WINDOWS, "classes", "failed")
 """What a file of labelled windows may hold."""
 
 _ROWS = 4096  # windows looked at together
@@ -30,7 +31,8 @@ _ROWS = 4096  # windows looked at together
 class LabelledWindows:
     """One file of labelled windows. signals: [N, ...] as stored, finite, in C order, axes in the order of the file.
 
-    tables: class_vocabulary, class_labels. sha256: of the file's bytes. inputs: digests and options.
+    tables: class_vocabulary, class_labels. sha256: of the file's bytes. inputs: digests and options. failed: which
+    windows count as failed whatever is predicted for them; None where the file does not say.
     """
 
     run_id: str
@@ -41,6 +43,7 @@ class LabelledWindows:
     sha256: str
     where: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    failed: pa.Array | None = None
 
     @property
     def participants(self) -> NDArray[Any]:
@@ -92,11 +95,11 @@ def read_windows(
             signals = archive.read(written["X"], spool.allocate)
             present = archive.names
     fields = Fields(where=where, columns=columns, written=written, present=present, sha256=digest)
-    if fields.rows(*WINDOWS) != len(signals):
+    if fields.rows(*WINDOWS, "failed") != len(signals):
         raise ContractError(
             "signals and labels are of unequal lengths",
             expected=f"{len(signals)} labels, one for each window of {written['X']}",
-            found=str(fields.rows(*WINDOWS)),
+            found=str(fields.rows(*WINDOWS, "failed")),
             where=where,
             hint="write the arrays again from one table of windows",
         )
@@ -114,6 +117,7 @@ def read_windows(
         sha256=digest,
         where=where,
         inputs={"data_sha256": digest, "keys": dict(sorted((keys or {}).items()))},
+        failed=truths(columns["failed"], written["failed"], where) if "failed" in columns else None,
     )
 
 

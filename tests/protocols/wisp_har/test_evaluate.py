@@ -113,6 +113,22 @@ def test_data_with_classes_in_another_order_are_refused(
     assert "another order" in refused(capsys)["what"]
 
 
+def test_windows_that_the_data_say_failed_are_misses_whatever_is_predicted(
+    watch_release: Release, tmp_path: Path
+) -> None:
+    with np.load(watch_release.folder / "data-f1.npz") as file:
+        arrays = dict(file)
+    failed = np.arange(len(arrays["y"])) % 5 == 0
+    np.savez(tmp_path / "data.npz", **arrays, failed=failed)
+    arguments = command(watch_release, "cnn-f1-s0", "data", tmp_path / "out.json")
+    arguments[arguments.index("--data") + 1] = str(tmp_path / "data.npz")
+    assert run(arguments) == ExitCode.OK
+    out = json.loads((tmp_path / "out.json").read_text())
+    truth, guess = watch_release.windows["cnn-f1-s0"]
+    assert (out["n_windows"], out["n_failed"]) == (len(truth), int(failed.sum()))
+    assert out["metrics"]["accuracy"] == pytest.approx(np.mean((truth == guess) & ~failed), abs=1e-15)
+
+
 def test_a_payload_never_runs_from_the_command_line(
     watch_release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
