@@ -6,13 +6,14 @@ import gc
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from evalframe.errors import PredictorRefused
 from evalframe.features.prefixes import padded, prefix_ends, query_frames
-from evalframe.inference.progress import Query, load_factory
+from evalframe.inference.progress import Query, load_factory, load_predictor
 from evalframe.inference.progress_queries import Answer, Video, answers
 
 TASKS = ("fold", "stack")
@@ -158,3 +159,17 @@ def test_a_predictor_that_needs_torch_is_answered_with_what_to_install(
     with pytest.raises(PredictorRefused) as refused:
         load_factory("needs_torch:factory")
     assert refused.value.hint == "pip install 'evalframe[torch]'"
+
+
+@pytest.mark.parametrize(("made", "told"), [(OSError("no such weights"), "OSError: no such weights"), (1, "int from")])
+def test_a_factory_that_fails_is_refused_and_no_model_that_fails_everywhere(
+    tmp_path: Path, made: object, told: str
+) -> None:
+    def factory(checkpoint: Path, *, device: str, robometer_repo: Path | None) -> Any:
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+    with pytest.raises(PredictorRefused) as refused:
+        load_predictor(factory, tmp_path, device="cpu", robometer_repo=None)
+    assert told in refused.value.found

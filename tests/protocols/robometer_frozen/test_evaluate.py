@@ -387,19 +387,3 @@ def test_an_unfinished_step_is_not_imported_and_a_changed_one_is_a_conflict(tmp_
     assert [row["run_id"] for row in named.to_pylist()] == ["other@0", "other@100"]
     tags = dict(Store.open(store).run("other@100").tags)
     assert tags == {"method": "m", "series": "other", "setting": "A", "step": "100"}
-
-
-@pytest.mark.parametrize(("made", "told"), [(OSError("no such weights"), "OSError: no such weights"), (1, "int from")])
-def test_a_factory_that_fails_is_refused_and_no_model_that_fails_everywhere(
-    tmp_path: Path, made: object, told: str
-) -> None:
-    files = world(tmp_path, steps=())
-
-    def factory(checkpoint: Path, *, device: str, robometer_repo: Path | None) -> Any:
-        if isinstance(made, Exception):
-            raise made
-        return made
-
-    error = refused(PredictorRefused, lambda: run(files, tmp_path / "out", predictor=factory))
-    assert told in error.found
-    assert not (tmp_path / "out/steps/step-000000/traces.parquet").exists()
