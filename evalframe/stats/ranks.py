@@ -30,7 +30,7 @@ _BLOCK_CELLS = 262_144
 # Replicates of one block: with more, blocks have too few stops for a matrix product to be worth its call.
 _BLOCK_REPLICATES = 1_024
 # A matrix product does this many multiplications in the time in which gathering handles one row.
-_DENSE_ADVANTAGE = 300
+_DENSE_ADVANTAGE = 200
 # float32 holds every integer up to here, so products of counts below it are exact at twice the speed.
 _EXACT_FLOAT32 = 2**24
 
@@ -240,20 +240,17 @@ def _cumulative(groups: ScoreGroups, weights: Weights, stop_of_group: Counts) ->
     edges = np.searchsorted(stop, np.arange(0, stops + width, width))
     dense = groups.units * stops <= _DENSE_ADVANTAGE * groups.unit.size
     factors = weights.astype(_float_for(groups, weights), copy=False)
-    carried = [np.zeros(groups.units) for _ in range(2)]
+    added = _dense if dense else _gathered
+    before = [np.zeros(len(weights), factors.dtype) for _ in range(2)]
     for i, first in enumerate(range(0, stops, width)):
         rows = slice(int(edges[i]), int(edges[i + 1]))
         place, wide = stop[rows] - first, min(width, stops - first)
-        sums = []
-        for j, counts in enumerate((groups.total, groups.marked)):
-            if dense:
-                cells = np.bincount(groups.unit[rows] * wide + place, counts[rows], minlength=groups.units * wide)
-                table = np.cumsum(np.column_stack([carried[j], cells.reshape(-1, wide)]), axis=1)
-                sums.append(factors @ table.astype(factors.dtype))
-            else:
-                sums.append(_gathered(factors, groups.unit[rows], place, counts[rows], wide, carried[j]))
-            carried[j] = carried[j] + np.bincount(groups.unit[rows], counts[rows], minlength=groups.units)
-        yield _Block(*sums)
+        inside = added(factors, groups.unit[rows], place, [groups.total[rows], groups.marked[rows]], wide)
+        total, marked = (
+            np.column_stack([start, start[:, None] + each]) for start, each in zip(before, inside, strict=True)
+        )
+        before = [total[:, -1], marked[:, -1]]
+        yield _Block(total, marked)
 
 
 def _float_for(groups: ScoreGroups, weights: Weights) -> DTypeLike:
@@ -262,10 +259,17 @@ def _float_for(groups: ScoreGroups, weights: Weights) -> DTypeLike:
     return np.float32 if largest < _EXACT_FLOAT32 else np.float64
 
 
-def _gathered(factors: _Reals, unit: Counts, place: Counts, counts: Counts, wide: int, carried: Floats) -> Floats:
-    """Cumulative counts [b, wide + 1] by adding up the rows one by one: better with more units than stops."""
-    before = factors.astype(np.float64) @ carried
-    weighted = factors[:, unit] * counts.astype(factors.dtype)
-    after = before[:, None] + np.cumsum(weighted, axis=1, dtype=np.float64)
-    last = np.searchsorted(place, np.arange(-1, wide), side="right")
-    return np.column_stack([before, after])[:, last]
+def _dense(factors: _Reals, unit: Counts, place: Counts, counts: Sequence[Counts], wide: int) -> Iterator[_Reals]:
+    """Each of `counts` added up over a block of rows, from 0 on [b, wide]: one product with those of every unit."""
+    units = factors.shape[1]
+    for each in counts:
+        cells = np.bincount(unit * wide + place, each, minlength=units * wide).reshape(units, wide)
+        yield factors @ np.cumsum(cells, axis=1).astype(factors.dtype)
+
+
+def _gathered(factors: _Reals, unit: Counts, place: Counts, counts: Sequence[Counts], wide: int) -> Iterator[_Reals]:
+    """The same by adding up the rows one by one: better with more units than stops."""
+    drawn = factors.take(unit, axis=1)
+    last = np.searchsorted(place, np.arange(wide), side="right") - 1
+    for each in counts:
+        yield np.cumsum(drawn * each.astype(factors.dtype), axis=1).take(last, axis=1)
