@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -10,6 +11,11 @@ import duckdb
 from evalframe.errors import EngineError
 
 STEPS = "evalframe explain METRIC --steps"
+VERIFY = "evalframe store verify --store DIR"
+"""What tells which files are not as they were sealed; verbs put their store in place of DIR."""
+
+_KIND = re.compile(r"[A-Z][A-Za-z ]* Error: ")
+"""How the driver begins what it says itself; its reader of Parquet says some things bare."""
 
 
 @contextmanager
@@ -35,7 +41,11 @@ def engine_errors(
         if "interrupted" in str(error):  # how the driver reports a signal
             raise KeyboardInterrupt from None
         raise
+    except UnicodeDecodeError:  # the driver quotes bytes of a file that should be text
+        raise _unreadable(what, "bytes that are no text", where) from None
     except duckdb.Error as error:
+        if _damaged(error):
+            raise _unreadable(what, str(error), where) from None
         out_of_memory = isinstance(error, duckdb.OutOfMemoryException)
         lines = _placed(str(error).splitlines())
         raise EngineError(
@@ -46,6 +56,20 @@ def engine_errors(
             where=where,
             hint="--memory-limit 8GB" if out_of_memory else hint,
         ) from None
+
+
+def _unreadable(what: str, said: str, where: str) -> EngineError:
+    found = " ".join(_placed(said.splitlines()))
+    return EngineError(what, expected="Parquet files as they were written", found=found, where=where, hint=VERIFY)
+
+
+def _damaged(error: duckdb.Error) -> bool:
+    """Whether it is not the query but a file that cannot be read."""
+    said = str(error)
+    if type(error) is duckdb.Error and not _KIND.match(said):
+        return True
+    about_files = isinstance(error, duckdb.IOException | duckdb.InvalidInputException) or type(error) is duckdb.Error
+    return about_files and re.search(r"parquet|Failed to read file", said, re.IGNORECASE) is not None
 
 
 def _placed(lines: Sequence[str]) -> list[str]:

@@ -184,7 +184,7 @@ def _protocol(store: Store, asked: str | None) -> Protocol:
     if label is None:
         from evalframe.store.refusals import never_scored
 
-        runs = store.run_ids()
+        runs = store.run_ids() or tuple(sorted(set(store.read("metric_values")["run_id"].to_pylist())))
         raise UsageError(
             "the store holds no results",
             expected="scored runs",

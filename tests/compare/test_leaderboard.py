@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
-from evalframe.contracts import contract
+from evalframe.contracts import contract, from_rows
 from evalframe.errors import UnknownName, UsageError
 from evalframe.store import Store
 from evalframe.verbs.compare import compare
@@ -91,27 +90,30 @@ def test_means_over_a_tag(store: Store) -> None:
     assert leaderboard(store, metric="accuracy", where={"method": "y"}).to_pylist()[0]["run_id"] == "y28"
 
 
+def record_values(store: Store, run: str) -> None:
+    """Accuracy of `run` in a frozen catalogue, .9, and in a sidecar, .99."""
+    row = {
+        "run_id": run,
+        "metric": "accuracy",
+        "stratum": "all",
+        "value": 0.9,
+        "status": "ok",
+        "tainted": False,
+        "unit": "proportion",
+        "better": "higher",
+        "origin": "frozen_catalogue",
+        "claimed_protocol": "wisp-har/1",
+        "source_digest": "0" * 64,
+    }
+    sidecar = {**row, "value": 0.99, "origin": "sidecar", "source_digest": "1" * 64}
+    table = from_rows(contract("metric_values"), [row, sidecar])
+    store.write_record("metric_values", "catalogue", table, inputs={"sha256": "0"}, runs=[run])
+
+
 def test_a_recorded_value_is_the_authority(store: Store) -> None:
     add_run(store, "a", answers(30))
     add_run(store, "b", answers(20))
-    target = contract("metric_values")
-    row = dict.fromkeys(target.names)
-    row.update(
-        run_id="b",
-        metric="accuracy",
-        stratum="all",
-        value=0.9,
-        status="ok",
-        tainted=False,
-        unit="proportion",
-        better="higher",
-        origin="frozen_catalogue",
-        claimed_protocol="wisp-har/1",
-        source_digest="0" * 64,
-    )
-    sidecar = {**row, "value": 0.99, "origin": "sidecar", "source_digest": "1" * 64}
-    table = pa.Table.from_pylist([row, sidecar], schema=target.arrow_schema())
-    store.write_record("metric_values", "catalogue", table, inputs={"sha256": "0"}, runs=["b"])
+    record_values(store, "b")
     rows = leaderboard(store, metric="accuracy").to_pylist()
     assert [(r["run_id"], r["value"], r["origin"]) for r in rows] == [
         ("b", 0.9, "frozen_catalogue"),
@@ -120,6 +122,14 @@ def test_a_recorded_value_is_the_authority(store: Store) -> None:
     found = compare(store, "a", ["b"], replicates=20, metrics=["accuracy"]).to_pylist()[0]
     assert (found["candidate"], found["candidate_frozen"], found["baseline_frozen"]) == (0.5, 0.9, None)
     assert "differs_from_frozen" in found["flags"]
+
+
+def test_values_that_are_only_recorded_are_counted_where_nothing_was_scored(store: Store) -> None:
+    record_values(store, "b")
+    with pytest.raises(UsageError) as refused:
+        leaderboard(store)
+    assert refused.value.found == "1 of which only recorded values are known"
+    assert "FROM metric_values" in refused.value.hint
 
 
 def test_what_is_not_there_is_refused(store: Store) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from evalframe.contracts import Column, Contract, contract
 from evalframe.engines.duckdb import DuckDB
-from evalframe.errors import ContractError, InputError
+from evalframe.engines.duckdb_errors import VERIFY
+from evalframe.errors import ContractError, EngineError, InputError
 
 CONTRACT = contract("class_predictions")
 SCHEMA = CONTRACT.arrow_schema()
@@ -148,3 +149,21 @@ def test_a_list_that_is_null_has_no_element_of_no_value(engine: DuckDB, tmp_path
         engine.bind("t", files, declared)
         found = engine.query("SELECT list_inner_product(p, p) AS x FROM t")["x"].to_pylist()
         assert sorted(found, key=str) == [0.5, 1.0, 4.0, None]
+
+
+def test_a_damaged_file_leads_to_verifying_and_a_wrong_query_does_not(engine: DuckDB, tmp_path: Path) -> None:
+    path = shard(tmp_path, "a.parquet", "r")
+    engine.bind("class_predictions", [path])
+    whole, hints = path.read_bytes(), []
+    for place in range(4, len(whole), 7):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            engine.query("SELECT * FROM class_predictions")
+        except EngineError as error:
+            hints.append(error.hint)
+    assert len(hints) > 20
+    assert set(hints) == {VERIFY}
+    path.write_bytes(whole)
+    with pytest.raises(EngineError) as wrong:
+        engine.query("SELECT CAST(run_id AS INT) FROM class_predictions")
+    assert wrong.value.hint != VERIFY
