@@ -45,14 +45,15 @@ def _reader(kind: str) -> Callable[[Any], Any] | None:
     if kinds == {"str"}:
         return spelled
     if kinds == {"Sequence[str]", "str"}:
-        return lambda value: spelled(value) if isinstance(value, str) or not _is_many(value) else [*map(spelled, value)]
+        return _each_spelled
     if kinds == {"Mapping[str, str]"}:
         return lambda value: {n: spelled(v) for n, v in value.items()} if isinstance(value, Mapping) else value
     return None
 
 
-def _is_many(value: Any) -> bool:
-    return isinstance(value, Iterable)
+def _each_spelled(value: Any) -> Any:
+    one = isinstance(value, str) or not isinstance(value, Iterable)
+    return spelled(value) if one else [*map(spelled, value)]
 
 
 def _as_it_is(value: Any) -> Any:
