@@ -137,23 +137,22 @@ def _groups(table: Contract, column: str) -> bool:
 
 def _told(rows: pa.Table, column: str) -> pa.Table:
     """The rows, of which some tell the column: where none does, the clusters would keep theirs under another name."""
-    if pa.types.is_nested(rows.schema.field(column).type):
-        raise UsageError(
-            f"{column} makes no clusters: it holds lists",
-            expected="a column that says which items belong together",
-            found=str(rows.schema.field(column).type),
-            where="--cluster",
-            hint="leave out --cluster",
-        )
+    kind = rows.schema.field(column).type
+    if pa.types.is_nested(kind):
+        raise _makes_no_clusters(column, "it holds lists", str(kind))
     if len(rows) and rows[column].null_count == len(rows):
-        raise UsageError(
-            f"{column} makes no clusters: it is empty in every row of these runs",
-            expected="a column that says which items belong together",
-            found=f"{len(rows)} rows without {column}",
-            where="--cluster",
-            hint="leave out --cluster",
-        )
+        raise _makes_no_clusters(column, "it is empty in every row of these runs", f"{len(rows)} rows without {column}")
     return rows
+
+
+def _makes_no_clusters(column: str, why: str, found: str) -> UsageError:
+    return UsageError(
+        f"{column} makes no clusters: {why}",
+        expected="a column that says which items belong together",
+        found=found,
+        where="--cluster",
+        hint="leave out --cluster",
+    )
 
 
 def _replaced(rows: pa.Table, column: str, columns: Sequence[str]) -> pa.Table:
