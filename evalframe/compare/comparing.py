@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evalframe.compare.choosing import Pairing
     from evalframe.compare.request import Request
     from evalframe.compare.sides import Side
+    from evalframe.engines.duckdb import DuckDB
     from evalframe.protocols import Protocol
     from evalframe.relations import Catalogue, Relation
     from evalframe.store import Store
@@ -50,6 +51,7 @@ class Comparing:
 
     store: Store
     catalogue: Catalogue
+    engine: DuckDB
     protocol: Protocol
     request: Request
     metrics: Sequence[str]
@@ -76,19 +78,18 @@ class Comparing:
         refused = {pair[1].run_id: found for pair in pairs if (found := run_refusals(*pair))}
         alike = [pair for pair in pairs if pair[1].run_id not in refused]
         additional: list[dict[str, Any]] = []
-        with open_engine() as engine:
-            if alike and not self.request.on_intersection:
-                reader = Reader(self.store, self.catalogue, engine)
-                measured = self._measured(reader, alike)
-            for pair in counted("runs compared", pairs):
-                if pair[1].run_id in refused:
-                    why = refused[pair[1].run_id]
-                    outcome.refusals += why
-                    outcome.rows += refused_rows(*pair, self._relations(), self.protocol.primary_stratum, why[0])
-                elif self.request.on_intersection:
-                    additional += self._shared(pair, outcome)
-                else:
-                    additional += self._compared(measured, reader, pair, outcome)
+        if alike and not self.request.on_intersection:
+            reader = Reader(self.store, self.catalogue, self.engine)
+            measured = self._measured(reader, alike)
+        for pair in counted("runs compared", pairs):
+            if pair[1].run_id in refused:
+                why = refused[pair[1].run_id]
+                outcome.refusals += why
+                outcome.rows += refused_rows(*pair, self._relations(), self.protocol.primary_stratum, why[0])
+            elif self.request.on_intersection:
+                additional += self._shared(pair, outcome)
+            else:
+                additional += self._compared(measured, reader, pair, outcome)
         outcome.rows += additional
 
     def _shared(self, pair: tuple[Side, Side], outcome: Outcome) -> list[dict[str, Any]]:
@@ -138,9 +139,8 @@ class Comparing:
                 {**row, "baseline_run": pairing.baseline, "candidate_run": pairing.candidate} for row in rows
             ]
             return
-        with open_engine() as engine:
-            measured = self._measured(Reader(self.store, self.catalogue, engine), pairs)
-            rows, found = group_rows(measured, pairing, pairs, self._relations(), self.request, self.protocol)
+        measured = self._measured(Reader(self.store, self.catalogue, self.engine), pairs)
+        rows, found = group_rows(measured, pairing, pairs, self._relations(), self.request, self.protocol)
         outcome.rows += rows
         outcome.refusals += found
 

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -63,16 +65,29 @@ class DuckDB:
         }
         if threads is not None:
             config["threads"] = threads
+        # Opening takes as long as reading the seals of a few runs, and holds up nothing in Python: both at once.
+        self._opening = Thread(target=self._open, args=(config,))
+        self._opening.start()
+
+    def _open(self, config: dict[str, str | bool | int | float | list[str]]) -> None:
         try:
             with engine_errors("DuckDB cannot start", "a memory limit such as 4GB and at least one thread"):
-                self._connection = duckdb.connect(":memory:", config=config)
-                self._connection.execute("SET TimeZone = 'UTC'")
-                self._connection.execute("SET enable_progress_bar = false")
+                opened = duckdb.connect(":memory:", config=config)
+                opened.execute("SET TimeZone = 'UTC'")
+                opened.execute("SET enable_progress_bar = false")
                 # A table name never means a Python variable of the caller.
-                self._connection.execute("SET python_enable_replacements = false")
-        except EngineError:
-            self._spill.remove()
-            raise
+                opened.execute("SET python_enable_replacements = false")
+            self._opened: duckdb.DuckDBPyConnection | BaseException = opened
+        except BaseException as refused:  # for whoever asks first
+            self._opened = refused
+
+    @cached_property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        """The database once it is open. Raises EngineError where it cannot be opened."""
+        self._opening.join()
+        if isinstance(self._opened, BaseException):
+            raise self._opened
+        return self._opened
 
     def __enter__(self) -> Self:
         return self
@@ -84,8 +99,10 @@ class DuckDB:
 
     def close(self) -> None:
         """Give back memory and spill files."""
-        self._connection.close()
-        self._spill.remove()
+        try:
+            self._connection.close()
+        finally:
+            self._spill.remove()
 
     # ---- binding ----------------------------------------------------------------------------------------------------
 

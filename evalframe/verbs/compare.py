@@ -18,6 +18,7 @@ from evalframe.compare.gates import Gate, GateResult
 from evalframe.compare.reading import BETTER, UNCLEAR, WORSE, reading
 from evalframe.compare.request import Request
 from evalframe.contracts import contract, from_rows
+from evalframe.engines.choosing import open_engine
 from evalframe.errors import ExitCode
 from evalframe.identity import canonical_json
 from evalframe.protocols import protocol as protocol_of
@@ -249,12 +250,13 @@ def compare(
     known = catalogue(relations)
     pairs = _pairings(store, request)
     runs = list(dict.fromkeys(run for pairing in pairs for pair in pairing.pairs for run in pair))
-    sides = SideReader(store, known).read(runs, protocol)
-    rules = protocol_of(sides[runs[0]].protocol)
-    every = _metrics(rules, sides.values())
-    asked = _asked(known, request, every, rules)
-    refuse_dimensions(request, [known[metric] for metric in asked], [known[metric] for metric in every])
-    outcome = Comparing(store, known, rules, request, asked, every).run(sides, pairs)
+    with open_engine() as engine:  # it opens while the sides are read
+        sides = SideReader(store, known).read(runs, protocol)
+        rules = protocol_of(sides[runs[0]].protocol)
+        every = _metrics(rules, sides.values())
+        asked = _asked(known, request, every, rules)
+        refuse_dimensions(request, [known[metric] for metric in asked], [known[metric] for metric in every])
+        outcome = Comparing(store, known, engine, rules, request, asked, every).run(sides, pairs)
     prints = {side.fingerprint for side in sides.values()}
     shared = next(iter(prints)) if len(prints) == 1 else None
     return Comparison(
