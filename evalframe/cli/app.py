@@ -1,6 +1,8 @@
 """The tree of commands. A command's module is imported when it is named, or when help lists it.
 
-These modules hold arguments and drawing only, so that listing them loads nothing heavy.
+These modules hold arguments and drawing only, so that listing them loads nothing heavy. Their annotations are the
+options and read with every command, so they do not stay text (no `annotations` from `__future__`): cyclopts would
+compile each of them four times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """`evalframe audit ...`: arguments, exit codes and drawing only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`evalframe compare` and `evalframe leaderboard`: arguments, exit codes and drawing only."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from cyclopts import Parameter

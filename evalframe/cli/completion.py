@@ -1,7 +1,5 @@
 """`evalframe completion`: what a shell needs to complete our commands, options and choices, without running us."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """`evalframe demo`: the first hour, on data that it makes itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

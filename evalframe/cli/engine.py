@@ -1,7 +1,5 @@
 """Options of commands that compute: which engine, how much memory, how many threads. Decorators add them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps

@@ -1,7 +1,5 @@
 """`evalframe explain`: what a metric, protocol or table means."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

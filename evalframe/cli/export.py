@@ -1,7 +1,5 @@
 """`evalframe export`: a store for BI tools."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from cyclopts import Parameter

@@ -1,7 +1,5 @@
 """`evalframe import`: files of other evaluation tools."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

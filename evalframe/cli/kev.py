@@ -1,7 +1,5 @@
 """`evalframe kev ...`: arguments and drawing only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`evalframe report`: one page that shows a store or a comparison."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

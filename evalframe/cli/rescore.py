@@ -1,7 +1,5 @@
 """`evalframe rescore`: stored runs under the installed definitions."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from cyclopts import Parameter

@@ -1,7 +1,5 @@
 """`evalframe robometer ...`: arguments and drawing only."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """`evalframe runs`: what a store holds, and what two runs of it differ in."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from cyclopts import Parameter

@@ -1,7 +1,5 @@
 """`evalframe sql`: a question to a store, in SQL, read-only."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`evalframe store ...`: look after a store."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from cyclopts import Parameter

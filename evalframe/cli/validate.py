@@ -1,7 +1,5 @@
 """`evalframe validate`: a file against the contract of a table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`evalframe wisp ...`: arguments and drawing only."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -249,7 +247,7 @@ def compare_exports(
     return _shown(compared(a, b, output=output, keys=pairs(key, "--key"), force=force), output, format, json)
 
 
-def _shown(result: Audited | Gated | Compared, output: Path, format: Format, json: bool) -> int:
+def _shown(result: "Audited | Gated | Compared", output: Path, format: Format, json: bool) -> int:
     """Print a result, and say where it was written; its exit code."""
     if json:
         put(result.to_json())
