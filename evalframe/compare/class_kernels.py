@@ -36,7 +36,7 @@ class _Counts:
         self._table = np.hstack(tables).astype(np.float64)
 
     def __call__(self, weights: Weights) -> confusion.ClassCounts:
-        support, hits, predicted = np.split(as_floats(weights) @ self._table, 3, axis=1)
+        support, hits, predicted = np.split(self._table.T @ as_floats(weights).T, 3)
         return confusion.ClassCounts(support, hits, predicted)
 
 

@@ -122,7 +122,7 @@ def _class_tables(truth: np.ndarray, guess: np.ndarray, person: np.ndarray, size
 def _scipy(tables: np.ndarray, size: Size, replicates: int) -> None:
     def statistic(*columns: np.ndarray, axis: int = -1) -> np.ndarray:
         sums = np.stack([column.sum(axis=axis) for column in columns], axis=-1)
-        counts = confusion.ClassCounts(*np.split(sums.reshape(-1, 3 * size.classes), 3, axis=1))
+        counts = confusion.ClassCounts(*np.split(sums.reshape(-1, 3 * size.classes).T, 3))
         four = (confusion.macro_f1, confusion.accuracy, confusion.balanced_accuracy, confusion.worst_class_f1)
         return np.stack([metric(counts) for metric in four]).reshape(4, *sums.shape[:-1])
 

@@ -58,7 +58,7 @@ def _compared(
     """p and bounds of the change from per-unit counts [units, 3 x CLASSES] of both models."""
 
     def value(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        return metric(confusion.ClassCounts(*np.split(counts, 3, axis=1)))
+        return metric(confusion.ClassCounts(*np.split(counts.T, 3)))
 
     units = len(first)
     observed = float((value(second.sum(axis=0)[None]) - value(first.sum(axis=0)[None]))[0])
