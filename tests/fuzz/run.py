@@ -1,15 +1,20 @@
-"""One reader under atheris: `python -m tests.fuzz.run READER SECONDS FOLDER`. Any error that is not ours ends it.
+"""Readers under atheris: `python -m tests.fuzz.run SECONDS FOLDER READER ...`. Any error that is not ours ends one.
 
-The folder holds nothing but the file that is read; what else is there after a call is a finding.
+Each has a process of its own, forked from one that has instrumented evalframe: that takes longer than a second of
+fuzzing. What it says goes to FOLDER/READER/said; the exit code of each is printed. Beside the file that is read there
+is nothing; what else is there after a call is a finding.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import sys
+import traceback
 import warnings
 from pathlib import Path
+from typing import NoReturn
 
 import atheris
 
@@ -21,7 +26,34 @@ MEMORY = 4 << 30
 """Bytes of addresses that a reader may ask for: far over what files of a few kilobytes need."""
 
 
-def main(name: str, seconds: int, folder: Path) -> None:
+def main(seconds: int, folder: Path, *names: str) -> dict[str, int]:
+    """The exit code of each reader, one after the other."""
+    ended = {}
+    for name in names:
+        place = folder / name
+        place.mkdir(parents=True)
+        if not (child := os.fork()):
+            _forked(name, seconds, place)
+        ended[name] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return ended
+
+
+def _forked(name: str, seconds: int, folder: Path) -> NoReturn:
+    """What a child does. It never comes back to what its parent was about."""
+    try:
+        said = os.open(folder / "said", os.O_WRONLY | os.O_CREAT)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        fuzz(name, seconds, folder)
+    except SystemExit as end:  # atheris has said what it found
+        os._exit(bool(end.code))
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def fuzz(name: str, seconds: int, folder: Path) -> None:
     """Feed the reader until the time is over."""
     reader = READERS[name]
     corpus, place = folder / "corpus", folder / "place"
@@ -59,4 +91,4 @@ def _check(said: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
+    print(json.dumps(main(int(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -78,13 +79,23 @@ def test_a_damaged_file_is_read_or_refused(name: str) -> None:
         check()
 
 
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, int]]:
+    """A folder per reader with what atheris said of it, and its exit code."""
+    folder = tmp_path_factory.mktemp("fuzzed")
+    seconds = str(max(1, SECONDS // len(READERS)))
+    command = [sys.executable, "-B", "-m", "tests.fuzz.run", seconds, str(folder), *READERS]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder, json.loads(done.stdout)
+
+
 @pytest.mark.fuzz
 @pytest.mark.parametrize("name", READERS)
-def test_atheris_finds_nothing(name: str, tmp_path: Path) -> None:
-    seconds = str(max(1, SECONDS // len(READERS)))
-    command = [sys.executable, "-B", "-m", "tests.fuzz.run", name, seconds, str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
-    assert done.returncode == 0, done.stderr[-3000:]
-    runs = re.search(r"number_of_executed_units: (\d+)", done.stderr)
+def test_atheris_finds_nothing(name: str, fuzzed: tuple[Path, dict[str, int]]) -> None:
+    folder, ended = fuzzed
+    said = (folder / name / "said").read_text(encoding="utf-8", errors="replace")
+    assert ended[name] == 0, said[-3000:]
+    runs = re.search(r"number_of_executed_units: (\d+)", said)
     assert runs is not None
     assert int(runs[1]) > 10
