@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from evalframe.contracts.shards import Spool
 from evalframe.errors import UnknownName, UsageError
 from evalframe.protocols import Protocol, all_protocols
+from evalframe.protocols.kev_choice import TEMPERATURE
 from evalframe.relations import catalogue
 from evalframe.sources.choice import ChoiceRun, read_outcomes, read_rows
 from evalframe.store import Store
@@ -99,6 +100,8 @@ def score(
             chosen["temperature"] = fitted_temperature(fitted_on.tables, protocol, protocol.settings(chosen))
             calibration = {**fitted_on.inputs, "dataset_id": fitted_on.dataset_id, "temperature": chosen["temperature"]}
             run = replace(run, inputs={**run.inputs, "calibration": dict(fitted_on.inputs)})
+        elif not run.has_probabilities:
+            _refuse_temperature(protocol.settings(chosen)["temperature"])
         scored = score_run(
             Run(run.run_id, protocol.system, run.dataset_id, run.tables, run.inputs, tags or {}),
             protocol,
@@ -164,3 +167,15 @@ def _calibration(path: Path, run: ChoiceRun, settings: Mapping[str, str], spool:
             hint="evalframe kev score --rows rows.jsonl --calibration-rows other.jsonl --output out.json",
         )
     return read_rows(path, run.run_id, spool)
+
+
+def _refuse_temperature(temperature: str) -> None:
+    """Raise UsageError for a temperature of outcomes: their numbers would stay as they are and be called cooled."""
+    if temperature != TEMPERATURE.default:
+        raise UsageError(
+            "a temperature divides probabilities, and outcomes have none",
+            expected=f"temperature {TEMPERATURE.default}, or --rows with probabilities",
+            found=f"temperature {temperature}",
+            where="--set temperature",
+            hint=f"--set temperature={TEMPERATURE.default}",
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,9 +12,10 @@ from evalframe.contracts import contract
 from evalframe.contracts.shards import Rows as TableRows
 from evalframe.contracts.shards import Shards
 from evalframe.errors import UnknownName
+from evalframe.protocols import Protocol
 from evalframe.protocols import protocol as protocol_of
 from evalframe.relations import catalogue
-from evalframe.store import Store
+from evalframe.store import ResultSeal, Store
 from evalframe.store.refusals import command
 from evalframe.underway import counted
 from evalframe.verbs.arguments import loosely
@@ -37,10 +38,9 @@ _SCHEMA = pa.schema(
 
 @loosely
 def rescore(store: Store, runs: Sequence[str] | str | None = None, *, relations: Path | None = None) -> Rows:
-    """One row per run and protocol it was scored under: the fingerprint now, and `written` or `unchanged`.
+    """One row per run, protocol and parameters it was scored under: the fingerprint now, `written` or `unchanged`.
 
-    The parameters are those of the run's newest result of that protocol. relations: a folder of the user's own, whose
-    metrics are scored too. Raises UnknownName for an unknown run.
+    relations: a folder of the user's own, whose metrics are scored too. Raises UnknownName for an unknown run.
     """
     definitions = catalogue(relations)
     known = store.run_ids()
@@ -56,13 +56,11 @@ def rescore(store: Store, runs: Sequence[str] | str | None = None, *, relations:
     rows = []
     for run_id in counted("runs", chosen):
         run = stored_run(store, run_id)
-        newest = {seal.protocol: seal for seal in store.results(run_id)}
-        for label, seal in newest.items():
-            rules = protocol_of(label)
+        for rules, settings, seal in _scored_under(store.results(run_id)):
             done = score(
                 run,
                 rules,
-                rules.settings_of(seal.inputs["parameters"]),
+                settings,
                 store=store,
                 relations=definitions,
                 origin=seal.inputs["origin"],
@@ -71,12 +69,24 @@ def rescore(store: Store, runs: Sequence[str] | str | None = None, *, relations:
             rows.append(
                 {
                     "run_id": run_id,
-                    "protocol": label,
+                    "protocol": rules.label,
                     "protocol_fingerprint": done.identity.fingerprint,
                     "outcome": done.outcome,
                 }
             )
     return Rows(pa.Table.from_pylist(rows, schema=_SCHEMA))
+
+
+def _scored_under(results: Sequence[ResultSeal]) -> Iterator[tuple[Protocol, dict[str, str], ResultSeal]]:
+    """Each protocol and parameters of results, oldest first, with the newest result under them."""
+    found: dict[tuple[object, ...], tuple[Protocol, dict[str, str], ResultSeal]] = {}
+    for seal in results:
+        rules = protocol_of(seal.protocol)
+        settings = rules.settings_of(seal.inputs["parameters"])
+        key = (seal.protocol, *sorted(settings.items()))
+        found.pop(key, None)
+        found[key] = (rules, settings, seal)
+    yield from found.values()
 
 
 def stored_run(store: Store, run_id: str) -> Run:

@@ -15,6 +15,9 @@ import pytest
 import evalframe
 from evalframe.cli.run import run
 from evalframe.errors import ExitCode
+from evalframe.protocols import protocol
+from evalframe.verbs.rescore import stored_run
+from evalframe.verbs.score import score
 
 Output = pytest.CaptureFixture[str]
 
@@ -142,6 +145,18 @@ def test_rescore_under_the_same_definitions_changes_nothing(store: Path, capsys:
     assert run(["rescore", "--store", str(store), "--json"]) == 0
     assert [r["outcome"] for r in json.loads(capsys.readouterr().out)["rescored"]] == ["unchanged", "unchanged"]
     assert run(["rescore", "--store", str(store), "--run", "c"]) == ExitCode.USAGE
+
+
+def test_rescore_takes_every_setting_that_a_run_was_scored_under(store: Path, capsys: Output) -> None:
+    """One of them alone would leave runs that were comparable under another without a fingerprint that both have."""
+    folder = evalframe.open(store).folder
+    for failed in ("excluded", "wrong"):
+        score(stored_run(folder, "a"), protocol("wisp-har"), {"failed": failed}, store=folder)
+    sealed = [seal.protocol_fingerprint for seal in folder.results("a")]
+    assert run(["rescore", "--store", str(store), "--run", "a", "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)["rescored"]
+    assert [row["protocol_fingerprint"] for row in done] == sealed
+    assert len(sealed) == 2
 
 
 def test_explain_steps_ends_with_the_stored_value(store: Path, capsys: Output) -> None:

@@ -126,3 +126,15 @@ def test_a_temperature_is_given_or_fitted_not_both(files: tuple[Path, Path], tmp
     outcomes.write_text("id,confidence,correct\na,0.5,1\n")
     with pytest.raises(UsageError, match="cannot be fitted"):
         score(outcomes=outcomes, calibration_rows=calibration)
+
+
+@pytest.mark.parametrize("policy", ["kev-choice/1", "kev-choice/2"])
+def test_outcomes_have_no_probabilities_to_cool(policy: str, tmp_path: Path) -> None:
+    """Their numbers would stay as they are under a fingerprint that says otherwise."""
+    outcomes = tmp_path / "o.csv"
+    outcomes.write_text("id,confidence,correct\na,0.5,1\n")
+    with pytest.raises(UsageError, match="outcomes have none"):
+        score(outcomes=outcomes, policy=policy, store=tmp_path / "store", settings={"temperature": "2"})
+    assert not (tmp_path / "store").exists()
+    plain, said = score(outcomes=outcomes, policy=policy), {"temperature": "1.0"}
+    assert score(outcomes=outcomes, policy=policy, settings=said).identity.fingerprint == plain.identity.fingerprint
