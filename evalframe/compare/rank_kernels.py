@@ -109,12 +109,8 @@ _BUDGETS = (Fraction(1, 100), Fraction(1, 20))
 _SHARES = (Fraction(1, 2), Fraction(4, 5))
 
 
-def _coverages(groups: ranks.ScoreGroups, weights: Weights) -> Values:
-    return ranks.coverages_at_error(groups, weights, _BUDGETS)
-
-
-def _risk(groups: ranks.ScoreGroups, weights: Weights) -> Values:
-    return ranks.risk_and_most_confident(groups, weights, _SHARES)
+def _selective(groups: ranks.ScoreGroups, weights: Weights) -> Values:
+    return ranks.selective(groups, weights, _SHARES, _BUDGETS)
 
 
 def _at(position: int, found: Values) -> Values:
@@ -162,13 +158,13 @@ RANKED: Mapping[str, Callable[[Material, Cell], Kernel]] = {
     ),
     "failure_ap": partial(_ranked, _FAILURES, ranks.average_precision),
     "failure_roc_auc": partial(_ranked, _FAILURES, ranks.roc_auc),
-    "aurc": partial(_choices, _risk, partial(_at, 0)),
-    "coverage_at_error_0.01": partial(_choices, _coverages, partial(_at, 0)),
-    "coverage_at_error_0.05": partial(_choices, _coverages, partial(_at, 1)),
-    "selective_coverage_0.5": partial(_choices, _risk, partial(_of_most_confident, ranks.coverage, 0)),
-    "selective_coverage_0.8": partial(_choices, _risk, partial(_of_most_confident, ranks.coverage, 1)),
-    "selective_accuracy_0.5": partial(_choices, _risk, partial(_of_most_confident, ranks.unmarked_share, 0)),
-    "selective_accuracy_0.8": partial(_choices, _risk, partial(_of_most_confident, ranks.unmarked_share, 1)),
+    "aurc": partial(_choices, _selective, partial(_at, 0)),
+    "coverage_at_error_0.01": partial(_choices, _selective, partial(_at, -2)),
+    "coverage_at_error_0.05": partial(_choices, _selective, partial(_at, -1)),
+    "selective_coverage_0.5": partial(_choices, _selective, partial(_of_most_confident, ranks.coverage, 0)),
+    "selective_coverage_0.8": partial(_choices, _selective, partial(_of_most_confident, ranks.coverage, 1)),
+    "selective_accuracy_0.5": partial(_choices, _selective, partial(_of_most_confident, ranks.unmarked_share, 0)),
+    "selective_accuracy_0.8": partial(_choices, _selective, partial(_of_most_confident, ranks.unmarked_share, 1)),
     "top_k_pearson": partial(_top_k, "pearson"),
     "top_k_final": partial(_top_k, "final"),
     "top_k_delta": partial(_top_k, "delta"),

@@ -86,11 +86,12 @@ class Sampler:
         states = {state.name: self.state(state.name, runs, wanted, clusters) for state in self._cut(wanted)}
         dimensions = {name: _of_run(table, runs[0]) for name, table in self._dimensions.items()}
         material = Material(runs, states, parameters, dimensions, partial(self._relation, sides))
-        whole = np.repeat(np.eye(len(runs), dtype=np.int64), len(clusters), axis=1)
+        # One array for all metrics: those that share a pass make it once.
+        whole = np.repeat(np.eye(len(runs)), len(clusters), axis=1)
         kernels = {}
         for metric, cells in wanted.items():
             kernel = kernel_for(metric, cells, material)
-            if kernel is not None and _same(kernel(as_floats(whole)), self._values(runs, metric, wanted)):
+            if kernel is not None and _same(kernel(whole), self._values(runs, metric, wanted)):
                 kernels[metric] = kernel
         rest = {metric: cells for metric, cells in wanted.items() if metric not in kernels}
         if not rest:

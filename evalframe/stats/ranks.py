@@ -14,25 +14,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Concatenate, ParamSpec, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from evalframe.stats.merging import Weights
 
 Floats = NDArray[np.float64]
-_Reals = NDArray[np.floating]
 Counts = NDArray[np.int64]
 
-# Cells of one block of replicates x stops: a few arrays of this size stay in the cache of one core.
-_BLOCK_CELLS = 262_144
-# Replicates of one block: with more, blocks have too few stops for a matrix product to be worth its call.
-_BLOCK_REPLICATES = 1_024
-# A matrix product does this many multiplications in the time in which gathering handles one row.
-_DENSE_ADVANTAGE = 200
-# float32 holds every integer up to here, so products of counts below it are exact at twice the speed.
-_EXACT_FLOAT32 = 2**24
+# Replicates and stops of one block: long rows hide what a call costs, and a few blocks stay in a core's cache.
+_BLOCK_REPLICATES = 4_096
+_BLOCK_STOPS = 64
+# A matrix product does this many multiplications in the time in which one row is added.
+_DENSE_ADVANTAGE = 5
+# With fewer replicates, a call for each row costs more than what it adds.
+_FEW_REPLICATES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def average_precision(groups: ScoreGroups, weights: Weights) -> Floats:
     area, positives = np.zeros(len(weights)), np.zeros(len(weights))
     for block in _cumulative(groups, weights, _stops_at_marked(groups)):
         area += _sum_of_products(block.marked_added(), block.marked_share())
-        positives = block.marked[:, -1].astype(np.float64)
+        positives = block.marked[-1].copy()
     return _divide(area, positives)
 
 
@@ -102,24 +101,9 @@ def roc_auc(groups: ScoreGroups, weights: Weights) -> Floats:
     for block in _cumulative(groups, weights, _every_group(groups)):
         negatives = block.total_added() - block.marked_added()
         # Twice the positives that outrank: those above the group, and half of those in it.
-        pairs += _sum_of_products(negatives, block.marked[:, 1:] + block.marked[:, :-1]) / 2.0
-        positives, items = (each[:, -1].astype(np.float64) for each in (block.marked, block.total))
+        pairs += _sum_of_products(negatives, block.marked[1:] + block.marked[:-1]) / 2.0
+        positives, items = block.marked[-1].copy(), block.total[-1].copy()
     return _divide(pairs, positives * (items - positives))
-
-
-@_by_blocks
-def coverages_at_error(groups: ScoreGroups, weights: Weights, budgets: Sequence[Fraction]) -> Floats:
-    """Largest share of items accepted, in whole groups from the top, with errors / accepted <= budget; 0 if none.
-
-    [budgets, b]. `marked` are errors. Decided on integers: errors x denominator <= numerator x accepted.
-    """
-    accepted = np.zeros((len(budgets), len(weights)))
-    for block in _cumulative(groups, weights, _stops_before_marked(groups)):
-        total, errors = (each.astype(np.float64) for each in (block.total, block.marked))
-        for most, budget in zip(accepted, budgets, strict=True):
-            within = errors * budget.denominator <= budget.numerator * total
-            np.maximum(most, np.where(within, total, 0.0).max(axis=1), out=most)
-    return _divide(accepted, np.broadcast_to(_items(groups, weights), accepted.shape))
 
 
 def coverage(accepted: Floats) -> Floats:
@@ -133,12 +117,17 @@ def unmarked_share(accepted: Floats) -> Floats:
 
 
 @_by_blocks
-def risk_and_most_confident(groups: ScoreGroups, weights: Weights, fractions: Sequence[Fraction]) -> Floats:
-    """AURC, then three rows per fraction on its most confident items, [1 + 3 x fractions, b]. `marked` are errors.
+def selective(
+    groups: ScoreGroups, weights: Weights, fractions: Sequence[Fraction], budgets: Sequence[Fraction]
+) -> Floats:
+    """What accepting in falling confidence yields, [1 + 3 x fractions + budgets, b]. `marked` are errors.
 
-    AURC: sum over groups of items added x error rate after the group, over all items; undefined where no item has a
-    score. The most confident items are those whose score reaches the max(1, ceil(fraction x items))-th largest, or the
-    smallest where fewer rank; the rows: how many they are, how many of them are marked, and all items.
+    First AURC: sum over groups of items added x error rate after the group, over all items; undefined where no item has
+    a score. Then three rows per fraction on its most confident items, those whose score reaches the
+    max(1, ceil(fraction x items))-th largest, or the smallest where fewer rank: how many they are, how many of them are
+    marked, and all items. Then a row per budget: the largest share of items accepted, in whole groups from the top,
+    with errors / accepted <= budget, decided on integers; 0 if none.
+
     All need the counts after every group, and cumulating those is nearly all the work.
     """
     items = _items(groups, weights)
@@ -146,16 +135,19 @@ def risk_and_most_confident(groups: ScoreGroups, weights: Weights, fractions: Se
     area, seen = np.zeros(len(weights)), np.zeros(len(weights))
     places = [np.minimum(np.maximum(np.ceil(items * f.numerator / f.denominator), 1.0), ranked) for f in fractions]
     found = np.zeros((len(fractions), 2, len(weights)))
+    within = np.zeros((len(budgets), len(weights)))
     for block in _cumulative(groups, weights, _every_group(groups)):
         area += _sum_of_products(block.total_added(), block.marked_share())
-        seen = block.total[:, -1].astype(np.float64)
         for (total, marked), place in zip(found, places, strict=True):
-            reached = block.total[:, 1:] >= place[:, None]
-            rows = np.flatnonzero(reached.any(axis=1) & (total < place))
-            first = reached[rows].argmax(axis=1)
-            total[rows], marked[rows] = block.total[rows, first + 1], block.marked[rows, first + 1]
+            reached = np.flatnonzero((seen < place) & (block.total[-1] >= place))
+            first = 1 + (block.total[1:, reached] >= place[reached]).argmax(axis=0)
+            total[reached], marked[reached] = block.total[first, reached], block.marked[first, reached]
+        for most, budget in zip(within, budgets, strict=True):
+            np.maximum(most, block.most_within(budget), out=most)
+        seen = block.total[-1].copy()
     risk = _divide(np.where(seen > 0, area, np.nan), items)
-    return np.stack([risk, *(row for total, marked in found for row in (total, marked, items))])
+    accepted = (row for total, marked in found for row in (total, marked, items))
+    return np.stack([risk, *accepted, *(_divide(most, items) for most in within)])
 
 
 @_by_blocks
@@ -164,39 +156,45 @@ def marked_in_top(groups: ScoreGroups, weights: Weights, k: int) -> Floats:
     found, ranked = np.zeros(len(weights)), np.zeros(len(weights))
     for block in _cumulative(groups, weights, _every_group(groups)):
         size = block.total_added()
-        places = np.clip(k - block.total[:, :-1], 0.0, size)
-        found += _sum_of_products(block.marked_added(), np.divide(places, np.maximum(size, 1.0), dtype=np.float64))
-        ranked = block.total[:, -1].astype(np.float64)
+        places = np.clip(k - block.total[:-1], 0.0, size)
+        found += _sum_of_products(block.marked_added(), places / np.maximum(size, 1.0))
+        ranked = block.total[-1].copy()
     return np.where(ranked >= k, found, np.nan)
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Cumulative weighted counts [b, s + 1]: before the first of a run of stops, and after each of them.
+    """Cumulative weighted counts [s + 1, b]: before the first of a run of stops, and after each of them."""
 
-    In whichever float type holds them exactly; so are their differences, and products are not.
-    """
-
-    total: _Reals
-    marked: _Reals
+    total: Floats
+    marked: Floats
 
     def marked_share(self) -> Floats:
-        """marked / total after each stop [b, s]; 0 before the first item, where nothing is weighed by it."""
-        share: Floats = np.divide(self.marked[:, 1:], np.maximum(self.total[:, 1:], 1.0), dtype=np.float64)
-        return share
+        """marked / total after each stop [s, b]; 0 before the first item, where nothing is weighed by it."""
+        total = self.total[1:]
+        return self.marked[1:] / (total if total[0].all() else np.maximum(total, 1.0))
 
-    def total_added(self) -> _Reals:
-        """Items that each stop adds [b, s]."""
-        return self.total[:, 1:] - self.total[:, :-1]
+    def total_added(self) -> Floats:
+        """Items that each stop adds [s, b]."""
+        return self.total[1:] - self.total[:-1]
 
-    def marked_added(self) -> _Reals:
-        """Marked items that each stop adds [b, s]."""
-        return self.marked[:, 1:] - self.marked[:, :-1]
+    def marked_added(self) -> Floats:
+        """Marked items that each stop adds [s, b]."""
+        return self.marked[1:] - self.marked[:-1]
+
+    def most_within(self, budget: Fraction) -> Floats | float:
+        """The most items after a stop at which marked <= budget x total; 0 where there is none."""
+        # Both only grow, so in most blocks not even the first count of marked items and the last of all are within it.
+        if (self.marked[0] * budget.denominator > budget.numerator * self.total[-1]).all():
+            return 0.0
+        within = self.marked[1:] * budget.denominator <= budget.numerator * self.total[1:]
+        most: Floats = np.where(within, self.total[1:], 0.0).max(axis=0)
+        return most
 
 
-def _sum_of_products(first: _Reals, second: _Reals) -> Floats:
-    """Row by row, in float64."""
-    sums: Floats = np.einsum("bs,bs->b", first, second, dtype=np.float64)
+def _sum_of_products(first: Floats, second: Floats) -> Floats:
+    """Replicate by replicate."""
+    sums: Floats = np.einsum("sb,sb->b", first, second)
     return sums
 
 
@@ -220,56 +218,59 @@ def _stops_at_marked(groups: ScoreGroups) -> Counts:
     return np.asarray(np.cumsum(holds) - holds, dtype=np.int64)
 
 
-def _stops_before_marked(groups: ScoreGroups) -> Counts:
-    """The stop of each group when a new stretch starts at each group that holds a marked item.
-
-    Inside a stretch errors stay and items grow, so if any group of it is within a budget its last one is.
-    """
-    holds = np.bincount(groups.group, groups.marked, minlength=groups.groups) > 0
-    stretch = np.cumsum(holds)
-    return np.asarray(stretch - (stretch[0] if stretch.size else 0), dtype=np.int64)
-
-
 def _cumulative(groups: ScoreGroups, weights: Weights, stop_of_group: Counts) -> Iterator[_Block]:
-    """Cumulative counts after each stop (`stop_of_group` never falls), in blocks of stops. None without rows."""
+    """Cumulative counts after each stop (`stop_of_group` never falls), in blocks of stops. None without rows.
+
+    A block is there until the next one is asked for, which takes its place.
+    """
     if groups.unit.size == 0:
         return
     stop = stop_of_group[groups.group]
     stops = int(stop[-1]) + 1
-    width = max(16, _BLOCK_CELLS // max(1, len(weights)))
-    edges = np.searchsorted(stop, np.arange(0, stops + width, width))
-    dense = groups.units * stops <= _DENSE_ADVANTAGE * groups.unit.size
-    factors = weights.astype(_float_for(groups, weights), copy=False)
-    added = _dense if dense else _gathered
-    before = [np.zeros(len(weights), factors.dtype) for _ in range(2)]
-    for i, first in enumerate(range(0, stops, width)):
-        rows = slice(int(edges[i]), int(edges[i + 1]))
-        place, wide = stop[rows] - first, min(width, stops - first)
-        inside = added(factors, groups.unit[rows], place, [groups.total[rows], groups.marked[rows]], wide)
-        total, marked = (
-            np.column_stack([start, start[:, None] + each]) for start, each in zip(before, inside, strict=True)
-        )
-        before = [total[:, -1], marked[:, -1]]
-        yield _Block(total, marked)
+    edges = np.searchsorted(stop, np.arange(0, stops + _BLOCK_STOPS, _BLOCK_STOPS))
+    factors = np.ascontiguousarray(weights.T, dtype=np.float64)
+    add: Callable[[Counts, Counts, Counts, Floats], None]
+    if groups.units * stops <= _DENSE_ADVANTAGE * groups.unit.size:
+        add = partial(_add_products, factors)
+    elif len(weights) < _FEW_REPLICATES:
+        add = partial(_add_at_once, factors)
+    else:
+        add = partial(_add_rows, list(factors))
+    total, marked = (np.zeros((_BLOCK_STOPS + 1, len(weights))) for _ in range(2))
+    for first, start, end in zip(range(0, stops, _BLOCK_STOPS), edges, edges[1:], strict=False):
+        wide = min(_BLOCK_STOPS, stops - first)
+        for counts, into in ((groups.total, total), (groups.marked, marked)):
+            add(groups.unit[start:end], stop[start:end] - first, counts[start:end], into[: wide + 1])
+        yield _Block(total[: wide + 1], marked[: wide + 1])
+        total[0], marked[0] = total[wide], marked[wide]
 
 
-def _float_for(groups: ScoreGroups, weights: Weights) -> DTypeLike:
-    """The narrower float type in which every cumulative count is exact."""
-    largest = float(_items(groups, weights).max(initial=0.0))
-    return np.float32 if largest < _EXACT_FLOAT32 else np.float64
+def _add_products(factors: Floats, unit: Counts, place: Counts, counts: Counts, into: Floats) -> None:
+    """Add the rows of a block up, from `into[0]` on: one product with the counts of every unit."""
+    units, wide = len(factors), len(into) - 1
+    cells = np.bincount(place * units + unit, counts, minlength=units * wide).reshape(wide, units)
+    np.matmul(np.cumsum(cells, axis=0), factors, out=into[1:])
+    into[1:] += into[0]
 
 
-def _dense(factors: _Reals, unit: Counts, place: Counts, counts: Sequence[Counts], wide: int) -> Iterator[_Reals]:
-    """Each of `counts` added up over a block of rows, from 0 on [b, wide]: one product with those of every unit."""
-    units = factors.shape[1]
-    for each in counts:
-        cells = np.bincount(unit * wide + place, each, minlength=units * wide).reshape(units, wide)
-        yield factors @ np.cumsum(cells, axis=1).astype(factors.dtype)
+def _add_at_once(factors: Floats, unit: Counts, place: Counts, counts: Counts, into: Floats) -> None:
+    """The same by adding up all rows in one call."""
+    added = np.cumsum(factors[unit] * counts[:, None], axis=0)
+    last = np.searchsorted(place, np.arange(len(into) - 1), side="right") - 1
+    np.add(into[0], added[last], out=into[1:])
 
 
-def _gathered(factors: _Reals, unit: Counts, place: Counts, counts: Sequence[Counts], wide: int) -> Iterator[_Reals]:
-    """The same by adding up the rows one by one: better with more units than stops."""
-    drawn = factors.take(unit, axis=1)
-    last = np.searchsorted(place, np.arange(wide), side="right") - 1
-    for each in counts:
-        yield np.cumsum(drawn * each.astype(factors.dtype), axis=1).take(last, axis=1)
+def _add_rows(factors: Sequence[Floats], unit: Counts, place: Counts, counts: Counts, into: Floats) -> None:
+    """The same row by row, each for all replicates."""
+    before = list(into)
+    after = before[1:]
+    last = -1
+    for at, each, count in zip(place.tolist(), unit.tolist(), counts.tolist(), strict=True):
+        so_far = after[at] if at == last else before[at]
+        if count == 1:
+            np.add(so_far, factors[each], out=after[at])
+        elif count:
+            np.add(so_far, factors[each] * count, out=after[at])
+        elif at != last:
+            after[at][:] = so_far
+        last = at

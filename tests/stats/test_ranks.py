@@ -26,15 +26,15 @@ def _part(pair: tuple[float, float] | None, position: int) -> float | None:
 
 
 def area_under_risk_coverage(groups: ranks.ScoreGroups, weights: NDArray[np.int64]) -> NDArray[np.float64]:
-    return ranks.risk_and_most_confident(groups, weights, [])[0]
+    return ranks.selective(groups, weights, [], [])[0]
 
 
 def most_confident(groups: ranks.ScoreGroups, weights: NDArray[np.int64], fraction: Fraction) -> NDArray[np.float64]:
-    return ranks.risk_and_most_confident(groups, weights, [fraction])[1:]
+    return ranks.selective(groups, weights, [fraction], [])[1:]
 
 
 def coverage_at_error(groups: ranks.ScoreGroups, weights: NDArray[np.int64], budget: Fraction) -> NDArray[np.float64]:
-    return ranks.coverages_at_error(groups, weights, [budget])[0]
+    return ranks.selective(groups, weights, [], [budget])[1]
 
 
 KERNELS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., float | None]]] = {
@@ -73,15 +73,16 @@ def groups_of(items: list[Item], units: int, unranked: list[int] | None = None) 
 
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS))
-@pytest.mark.parametrize("dense", [0, 10**9])
+@pytest.mark.parametrize(("dense", "few"), [(10**9, 0), (0, 10**9), (0, 0)], ids=["products", "at once", "rows"])
 @given(items=ITEMS, weights=WEIGHTS, unranked=UNRANKED)
 def test_weights_are_resampled_rows(
-    kernel: str, dense: int, items: list[Item], weights: list[list[int]], unranked: list[int]
+    kernel: str, dense: int, few: int, items: list[Item], weights: list[list[int]], unranked: list[int]
 ) -> None:
     fast, slow = KERNELS[kernel]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranks, "_DENSE_ADVANTAGE", dense)
-        patch.setattr(ranks, "_BLOCK_CELLS", 1)
+        patch.setattr(ranks, "_FEW_REPLICATES", few)
+        patch.setattr(ranks, "_BLOCK_STOPS", 3)
         patch.setattr(ranks, "_BLOCK_REPLICATES", 2)
         found = fast(groups_of(items, 4, unranked), np.array(weights))
     for value, each in zip(found, weights, strict=True):
@@ -153,7 +154,7 @@ def test_no_ranked_item_at_all() -> None:
     assert np.array_equal(coverage_at_error(groups, weights, Fraction(1, 20)), [0.0, np.nan], equal_nan=True)
 
 
-def test_counts_too_large_for_float32_stay_exact() -> None:
+def test_large_counts_stay_exact() -> None:
     unit, group_size = np.array([0, 0]), np.array([2**24 + 1, 1])
     groups = ranks.score_groups(unit, np.array([0.9, 0.1]), np.array([1, 1]), group_size, 1)
     expected = (Fraction(1, 2**24 + 1) + Fraction(2, 2**24 + 2)) / 2
