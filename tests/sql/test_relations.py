@@ -80,6 +80,18 @@ def test_a_metric_yields_the_types_of_metric_values(cases: Cases, name: str) -> 
     assert {str(found[column]) for column in ("status", "reason")} == {"string"}
 
 
+def test_an_undefined_value_shows_its_denominator() -> None:
+    """Only a metric that never divides has none."""
+    undefined, divided = set(), set()
+    for case in (read_case(path) for path in sorted((HERE / "metrics").rglob("*.yaml"))):
+        for row in case.rows or ():
+            if row.get("denominator", 0) is None and row.get("status") == "undefined":
+                undefined.add(case.relation)
+            elif row.get("denominator") is not None:
+                divided.add(case.relation)
+    assert undefined & divided == set()
+
+
 @pytest.mark.parametrize("name", KEPT)
 def test_what_is_kept_with_results_fits_its_contract(cases: Cases, name: str) -> None:
     rows = cases.schema(name).empty_table()
