@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 _PIECE = re.compile(r"--[a-z][a-z0-9-]*( |$)")
 _FORCE = re.compile(r"(name another --[a-z-]+), or add --force")
-_LEAVE_OUT = re.compile(r"leave out (--[a-z][a-z-]*)")
+_LEAVE_OUT = re.compile(r"leave out (--[a-z][a-z-]*(?: and --[a-z][a-z-]*)*)")
+_OTHERWISE = re.compile(r"(name the run otherwise): --run-id ID")
 _REMARK = re.compile(r"\s+\((.*)\)$|\s+#\s*(.*)$|,? (or .*)$|: (.*)$")
 """What is said beside a piece: in brackets, as a comment, as another choice, or after a colon."""
 
@@ -30,7 +31,14 @@ def pasted(hint: str, command: Sequence[str], arguments: Sequence[str]) -> str:
     if forced := _FORCE.fullmatch(hint):
         return _line([*given, ["--force"]], f"or {forced[1]}")
     if left_out := _LEAVE_OUT.match(hint):
-        return _line(_without(given, left_out[1]), hint)
+        for option in left_out[1].split(" and "):
+            given = _without(given, option)
+        return _line(given, hint)
+    if otherwise := _OTHERWISE.fullmatch(hint):
+        # One id cannot name several runs; a prefix tells the runs of one command from those of another.
+        return (
+            _again(f"{'--run-prefix P' if _has_many_runs(given) else '--run-id ID'}  ({otherwise[1]})", given) or hint
+        )
     return (_again(hint, given) if _PIECE.match(hint) else None) or hint
 
 
@@ -44,8 +52,21 @@ def _again(piece: str, given: Groups) -> str | None:
         return None
     for option, *values in new:
         for name in {value.partition("=")[0] if "=" in value else None for value in values or [""]}:
-            given = _without(given, option, name)
+            given = _without_twin(_without(given, option, name), option, name)
     return _line([*given, *new], said)
+
+
+def _has_many_runs(given: Groups) -> bool:
+    options = [(group[0].partition("=")[0], max(1, len(group) - 1)) for group in given]
+    return sum(n for option, n in options if option == "--run") > 1 or "--run-prefix" in dict(options)
+
+
+def _without_twin(given: Groups, option: str, name: str | None) -> Groups:
+    """The arguments without what says the same as `option`: a protocol parameter may have an option of its own beside
+    `--set NAME=VALUE`, and a command refuses to be told it twice."""
+    if option == "--set":
+        return given if name is None else _without(given, f"--{name.replace('_', '-')}")
+    return _without(given, "--set", option.removeprefix("--").replace("-", "_"))
 
 
 def _groups(words: Iterable[str]) -> Groups:

@@ -19,7 +19,7 @@ def checked_name(name: str, where: str) -> str:
             expected="a name without / or \\, that does not start with a dot",
             found=repr(name),
             where=where,
-            hint="evalframe floor evaluate ... --sessions Session_3 Session_2 Session_1",
+            hint=f"{where} NAME" if where.startswith("--") else "name the session otherwise",
         )
     return name
 

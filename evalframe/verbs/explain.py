@@ -47,6 +47,14 @@ def explain(
     dialect: show the relation's chain above facts as SQL of another engine instead.
     Raises UnknownName, with the nearest names, for a name that is none of the three.
     """
+    if limit < 0:
+        raise UsageError(
+            "fewer rows than none cannot be shown",
+            expected="0 or more",
+            found=str(limit),
+            where="--limit",
+            hint="--limit 10",
+        )
     known = catalogue(relations)
     if dialect is not None:
         return in_dialect(known, name, dialect, settings or {})

@@ -15,6 +15,7 @@ from evalframe.errors import FileFormatUnknown
 from evalframe.protocols import all_protocols
 from evalframe.protocols.base import Protocol
 from evalframe.relations import Catalogue
+from evalframe.relations.explain import Explanation as Chain
 from evalframe.relations.explain import Link, explanation
 from evalframe.verbs import drawing
 from evalframe.verbs.outputs import write_bytes
@@ -59,6 +60,7 @@ def of_relation(known: Catalogue, name: str, settings: Mapping[str, str]) -> Exp
         if name in one.metrics
     }
     first = next(iter(chains.values()), None) or explanation(known, name)
+    values = {s.name: _by_protocol(s.name, chains) for s in first.settings}
     fingerprints = {label: chain.fingerprint for label, chain in chains.items()}
     relation = first.relation
     facts = {
@@ -79,7 +81,7 @@ def of_relation(known: Catalogue, name: str, settings: Mapping[str, str]) -> Exp
         text += [
             "",
             "parameters it reads:",
-            *(f"  {s.name} = {s.value}  (in {', '.join(s.read_by)})" for s in first.settings),
+            *(f"  {s.name}{_value(values[s.name])}  (in {', '.join(s.read_by)})" for s in first.settings),
         ]
     if first.readings:
         text += ["", "choices of ours that the source does not spell out:"]
@@ -96,12 +98,27 @@ def of_relation(known: Catalogue, name: str, settings: Mapping[str, str]) -> Exp
         **facts,
         "tables": list(first.tables),
         "chain": [_link(link) for link in first.chain],
-        "parameters": [{"name": s.name, "value": s.value, "read_by": list(s.read_by)} for s in first.settings],
+        "parameters": [
+            {"name": s.name, "value": s.value, "values": values[s.name], "read_by": list(s.read_by)}
+            for s in first.settings
+        ],
         "readings": [{"relation": where, "reading": reading} for where, reading in first.readings],
         "fingerprints": fingerprints,
         "sql": relation.body,
     }
     return Explanation(("\n".join(text),), body)
+
+
+def _by_protocol(name: str, chains: Mapping[str, Chain]) -> dict[str, str | None]:
+    """The value of a parameter under each protocol that has the relation as a metric."""
+    return {label: next(s.value for s in chain.settings if s.name == name) for label, chain in chains.items()}
+
+
+def _value(values: Mapping[str, str | None]) -> str:
+    """What a parameter is set to, said once where all protocols agree; nothing below metrics, where none says."""
+    if len(set(values.values())) == 1:
+        return f" = {next(iter(values.values()))}"
+    return f" = {', '.join(f'{value} ({label})' for label, value in values.items())}" if values else ""
 
 
 def _link(link: Link) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from evalframe.verbs.arguments import loosely
 from evalframe.verbs.floor_files import REPORT, RunRows, table_of
 from evalframe.verbs.floor_inputs import Asked, Question, ask, calibration_of, folders_of
 from evalframe.verbs.floor_timelines import ORDER, Tracks, first_candidates, timeline
-from evalframe.verbs.naming import listed, named
-from evalframe.verbs.outputs import to_json, write_text
+from evalframe.verbs.naming import listed, named, said_once
+from evalframe.verbs.outputs import to_json, write_texts
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Run, Scored, score
 from evalframe.verbs.spooling import spooled
@@ -137,8 +137,7 @@ class Evaluated(Rows):
     def write(self, output: Path, *, force: bool = False) -> None:
         """Write the CSV files and then OUT.json, each in one step."""
         texts = [*(drawing.csv(table) for table in self.tables().values()), self.to_json()]
-        for path, text in zip(self.paths(output), texts, strict=True):
-            write_text(path, text, force=force)
+        write_texts(dict(zip(self.paths(output), texts, strict=True)), force=force)
 
 
 @loosely
@@ -183,10 +182,18 @@ def evaluate(
             where="--decision-timing",
             hint=f"evalframe floor evaluate ... --decision-timing {PRE}",
         )
+    if print_event_timelines < 0:
+        raise UsageError(
+            "fewer timelines than none cannot be printed",
+            expected="0 or more",
+            found=str(print_event_timelines),
+            where="--print-event-timelines",
+            hint="--print-event-timelines 3",
+        )
     protocol = by_timing(decision_timing)
     _refuse_derived(settings or {})
     given = {"midturn_pause_max_seconds": midturn_pause_max_seconds, "row_seconds": row_seconds}
-    chosen = protocol.settings({**{k: v for k, v in given.items() if v is not None}, **(settings or {})})
+    chosen = protocol.settings(said_once(protocol, settings, given))
     for name in given:
         microseconds(chosen[name], f"--{name.replace('_', '-')}")
     folders = folders_of(
@@ -279,7 +286,7 @@ def _run_ids(names: Collection[str], prefix: str | None, run_id: str | None) -> 
                 expected="one --run and no --run-prefix",
                 found=f"{len(names)} runs" + (f" and prefix {prefix}" if prefix else ""),
                 where="--run-id",
-                hint="evalframe floor evaluate ... --run-prefix P  # run ids become P/NAME",
+                hint="leave out --run-id: with --run-prefix P, run ids are P/NAME",
             )
         return dict.fromkeys(names, named(run_id, ""))
     return {name: named(None, f"{prefix}/{name}" if prefix else name) for name in names}

@@ -136,6 +136,14 @@ def audit_sheet(
             where="--events",
             hint="evalframe floor audit-sheet ... --events 30",
         )
+    if seed < 0:
+        raise UsageError(
+            "a seed is not negative",
+            expected="0 or more",
+            found=str(seed),
+            where="--seed",
+            hint="evalframe floor audit-sheet ... --seed 0",
+        )
     source = _Stored(Store.open(store), run, by_timing(decision_timing).label)
     rows = [
         {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,11 @@ from evalframe.verbs.results import Rows
 MOST_SPEECH = "most-speech"
 MOST_ROWS = 20_000_000
 """46 days of 0.2 s rows: a time beyond is a slip of the pen, and would take gigabytes."""
+
+_ROW_SECONDS = replace(
+    next(parameter for parameter in PRE_BOUNDARY.parameters if parameter.name == "row_seconds"), option="--row-seconds"
+)
+"""The protocol's parameter, which `rasterize` takes by this option alone."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,8 +95,7 @@ def rasterize(
             where="--rule",
             hint=f"evalframe floor rasterize ... --rule {RULES[0]}",
         )
-    settings = PRE_BOUNDARY.settings({"row_seconds": row_seconds})
-    row_us = microseconds(settings["row_seconds"], "--row-seconds")
+    row_us = microseconds(_ROW_SECONDS.canonical(row_seconds), "--row-seconds")
     speeches, mapped = _read([Path(path) for path in listed(turns)])
     wearers = [_wearer(one, wearer, row_us) for one in speeches]
     out = Path(output_dir)

@@ -223,5 +223,5 @@ def _exclusive(option: str, others: Sequence[str]) -> UsageError:
         expected=f"{option} alone, or {' and '.join(others)} without it",
         found=f"{option} {' '.join(others)}",
         where=option,
-        hint=f"evalframe floor evaluate ... {option}  # without {others[0]}",
+        hint=f"leave out {' and '.join(others)}",
     )

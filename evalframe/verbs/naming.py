@@ -1,4 +1,5 @@
-"""What a caller names: runs and tags, which go into tables, paths and JSON, metrics, and lists of one thing or more."""
+"""What a caller names: runs and tags, which go into tables, paths and JSON, metrics, parameters, and lists of one thing
+or more."""
 
 from __future__ import annotations
 
@@ -7,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from evalframe.errors import UnknownName, UsageError
-from evalframe.protocols.base import Protocol
 from evalframe.store import layout
 
 if TYPE_CHECKING:
     from evalframe.inference.metadata import Layout
+    from evalframe.protocols.base import Protocol
 
 Thing = TypeVar("Thing", str, int, float, Path | str)
 
@@ -27,6 +28,29 @@ def named(run_id: str | None, default: str, tags: Mapping[str, str] | None = Non
     layout.utf8(name, "a run id")
     layout.refuse_no_text(tags or {})
     return name
+
+
+def said_once(
+    protocol: Protocol, settings: Mapping[str, str] | None, options: Mapping[str, str | None]
+) -> dict[str, str]:
+    """The settings with the parameters that have an option of their own; None where that was not given.
+
+    Raises UsageError for one thing said twice differently: neither could win without a silent change of the numbers.
+    """
+    merged = dict(settings or {})
+    for name, value in options.items():
+        if value is None:
+            continue
+        if name in merged and protocol.settings({name: value}) != protocol.settings({name: merged[name]}):
+            raise UsageError(
+                f"{name} is set twice",
+                expected="one value",
+                found=f"{value} and {merged[name]}",
+                where="--set",
+                hint=f"--set {name}={value}",
+            )
+        merged[name] = value
+    return merged
 
 
 def axes(layout: str) -> Layout:

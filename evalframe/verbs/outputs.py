@@ -28,11 +28,18 @@ def write_text(path: Path, text: str, *, force: bool = False) -> bool:
     return write_bytes(path, text.encode("utf-8"), force=force)
 
 
+def write_texts(files: Mapping[Path, str], *, force: bool = False) -> None:
+    """`write_text` for files that belong together: where one of them would be refused, none is written."""
+    for path, text in files.items():
+        _stands(path, text.encode("utf-8"), force=force)
+    for path, text in files.items():
+        write_text(path, text, force=force)
+
+
 def write_bytes(path: Path, data: bytes, *, force: bool = False) -> bool:
     """`write_text` for bytes."""
-    with staging.writing(path):
-        if _is_there(path, lambda: path.read_bytes() == data, force=force):
-            return False
+    if _stands(path, data, force=force):
+        return False
     with staging.made(path) as new:
         staging.put(new, data)
     return True
@@ -99,6 +106,11 @@ class _Hashed(io.RawIOBase):
 
     def tell(self) -> int:
         return self._at
+
+
+def _stands(path: Path, data: bytes, *, force: bool) -> bool:
+    with staging.writing(path):
+        return _is_there(path, lambda: path.read_bytes() == data, force=force)
 
 
 def _is_there(path: Path, same: Callable[[], bool], *, force: bool) -> bool:

@@ -22,7 +22,7 @@ from evalframe.store import Store
 from evalframe.underway import counted
 from evalframe.verbs import robometer_report as report
 from evalframe.verbs.arguments import loosely
-from evalframe.verbs.naming import named
+from evalframe.verbs.naming import named, said_once
 from evalframe.verbs.outputs import Make, made_sha256, to_json, write_made, write_text
 from evalframe.verbs.results import Rows
 from evalframe.verbs.robometer_output import MANIFEST, TARGETS, TRACES, Output, manifest_text
@@ -106,7 +106,8 @@ def score(
     chosen = protocol_of(protocol)
     if chosen.system != SYSTEM:
         raise _other_protocol(protocol)
-    parameters = chosen.settings(_merged(settings, top_k=top_k, window=window))
+    options = {"top_k": None if top_k is None else str(top_k), "window": window}
+    parameters = chosen.settings(said_once(chosen, settings, options))
     with spooled() as spool:
         known, steps = read_run(Path(targets), Path(traces), spool)
         name = named(run_id, _run_of(next(iter(steps.values()))), tags)
@@ -146,23 +147,6 @@ def _scored(
     if isinstance(rows, SpooledTraces):
         return spooled_step(asked, step, rows, spool, **more)
     return scored_step(asked, step, rows, **more), {}
-
-
-def _merged(settings: Mapping[str, str] | None, *, top_k: int | None, window: str | None) -> dict[str, str]:
-    """The settings with the options that have a name of their own; saying one thing twice differently is refused."""
-    merged = dict(settings or {})
-    for name, value in (("top_k", top_k), ("window", window)):
-        if value is None:
-            continue
-        if merged.setdefault(name, str(value)) != str(value):
-            raise UsageError(
-                f"{name} is set twice",
-                expected="one value",
-                found=f"{value} and {merged[name]}",
-                where="--set",
-                hint=f"--set {name}={value}",
-            )
-    return merged
 
 
 def _other_protocol(protocol: str) -> UsageError:

@@ -36,7 +36,7 @@ from evalframe.sources.fields import file_sha256
 from evalframe.underway import counted
 from evalframe.verbs import drawing
 from evalframe.verbs.arguments import loosely
-from evalframe.verbs.outputs import to_json, write_text
+from evalframe.verbs.outputs import to_json, write_texts
 from evalframe.verbs.results import Rows
 from evalframe.verbs.wisp import PROTOCOL
 from evalframe.verbs.wisp_records import import_records, opened
@@ -175,8 +175,8 @@ def audit(
         inputs = {"frozen_sha256": facts["frozen_sha256"], "tolerance": tolerance, "sidecars": sidecar_digests}
         folder.write_record("audit_findings", audit_id, result.table, inputs=inputs)
     if output is not None:
-        write_text(output / "discrepancies.csv", drawing.csv(result.discrepancies()), force=force)
-        write_text(output / "audit.json", result.to_json(), force=force)
+        files = {"discrepancies.csv": drawing.csv(result.discrepancies()), "audit.json": result.to_json()}
+        write_texts({output / name: text for name, text in files.items()}, force=force)
     return result
 
 

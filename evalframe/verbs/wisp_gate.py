@@ -29,7 +29,7 @@ from evalframe.store import Store
 from evalframe.verbs import drawing
 from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import axes, listed
-from evalframe.verbs.outputs import to_json, write_text
+from evalframe.verbs.outputs import to_json, write_texts
 from evalframe.verbs.rescore import stored_run
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Run
@@ -242,8 +242,8 @@ def _finished(
         content = sha256_text(canonical_json([asdict(finding) for finding in findings]))
         folder.write_record("gate_findings", gate_id, table, inputs={**facts, "findings_sha256": content})
     if output is not None:
-        write_text(output / "gate.md", result.to_markdown(), force=force)
-        write_text(output / "gate.json", result.to_json(), force=force)
+        files = {"gate.md": result.to_markdown(), "gate.json": result.to_json()}
+        write_texts({output / name: text for name, text in files.items()}, force=force)
     return result
 
 

@@ -41,6 +41,28 @@ def test_a_piece_becomes_the_line_that_was_typed_put_right(hint: str, put: str, 
 
 
 @pytest.mark.parametrize(
+    ("hint", "typed", "put"),
+    [
+        ("--set top_k=8", "--top-k 9 --window any --set top_k=9 failed=wrong",
+         "--window any --set failed=wrong --set top_k=8"),
+        ("--set top_k=8", "--top-k=9", "--set top_k=8"),
+        ("--row-seconds 0.2", "--set row_seconds=0 n_horizons=3", "--set n_horizons=3 --row-seconds 0.2"),
+        ("leave out --a and --b-c", "--a 1 --x y --b-c 2 3", "--x y  # leave out --a and --b-c"),
+        ("name the run otherwise: --run-id ID", "--run-id a", "--run-id ID  # name the run otherwise"),
+        ("name the run otherwise: --run-id ID", "--run a=b", "--run a=b --run-id ID  # name the run otherwise"),
+        ("name the run otherwise: --run-id ID", "--run a=b --run=c=d",
+         "--run a=b --run=c=d --run-prefix P  # name the run otherwise"),
+        ("name the run otherwise: --run-id ID", "--run a=b c=d --run-prefix q",
+         "--run a=b c=d --run-prefix P  # name the run otherwise"),
+        ("name the run otherwise: --run-id ID", "--run a=b --run-prefix=q",
+         "--run a=b --run-prefix P  # name the run otherwise"),
+    ],
+)  # fmt: skip
+def test_what_would_be_said_twice_or_is_not_wanted_is_left_out(hint: str, typed: str, put: str) -> None:
+    assert pasted(hint, ["x", "y"], ["x", "y", *shlex.split(typed)]) == f"evalframe x y {put}"
+
+
+@pytest.mark.parametrize(
     "hint", ["correct the ids", "evalframe explain accuracy", "ls -l a.csv", "kev score ... --policy x", "--key 'open"]
 )
 def test_what_is_no_piece_stays_as_it_is(hint: str) -> None:

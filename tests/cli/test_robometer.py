@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import polars as pl
@@ -85,8 +86,11 @@ def test_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert body["protocol"]["name"] == "robometer-ood"
     assert body["steps"]["0"]["n_trajectories"] == len(world)
 
-    assert score("--protocol", "robometer-ood", "--top-k", "99", *out, "--json") == ExitCode.CONTRACT
-    assert json.loads(capsys.readouterr().out)["error"]["code"] == "EF242"
+    assert score("--protocol", "robometer-ood", "--top-k", "99", *out, "--force", "--json") == ExitCode.CONTRACT
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["code"] == "EF242"
+    assert run(shlex.split(error["hint"], comments=True)[1:]) == ExitCode.OK
+    capsys.readouterr()
     pl.read_parquet(traces).with_columns(success_probability=pl.lit(1.5)).write_parquet(traces)
     assert score("--protocol", "robometer-ood", "--top-k", "5", *out, "--force") == ExitCode.CONTRACT
     assert "out_of_range in success_probability" in capsys.readouterr().err

@@ -182,6 +182,23 @@ def test_explain_knows_metrics_relations_protocols_and_tables(name: str, capsys:
     assert capsys.readouterr().out.startswith(name.split("/")[0])
 
 
+def test_explain_says_a_parameter_under_every_protocol_that_sets_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "top_k_final"]) == 0
+    text = capsys.readouterr().out
+    assert "  top_k = 50 (robometer-filtering-top50/1), 30 (robometer-ind/1), 30 (robometer-ood/1)  (in " in text
+    assert "  failed = wrong  (in " in text
+    assert run(["explain", "top_k_final", "--json"]) == 0
+    told = {one["name"]: one["values"] for one in json.loads(capsys.readouterr().out)["parameters"]}
+    assert told["top_k"]["robometer-ind/1"] == "30"
+    assert run(["explain", "filter_ranks"]) == 0
+    assert "  top_k  (in filter_ranks)" in capsys.readouterr().out  # a fact has no protocol to take a value from
+
+
+def test_explain_shows_no_fewer_rows_than_none(store: Path) -> None:
+    words = ["explain", "accuracy", "--steps", "--store", str(store), "--run", "a"]
+    assert run([*words, "--limit", "-1"]) == ExitCode.USAGE
+
+
 def test_explain_answers_a_slip_with_the_nearest_name(capsys: Output) -> None:
     assert run(["explain", "marco_f1"]) == ExitCode.USAGE
     assert "evalframe explain macro_f1" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import pytest
 
 from evalframe.errors import InputError, StoreConflict
 from evalframe.store import faults, staging
-from evalframe.verbs.outputs import to_json, write_text
+from evalframe.verbs.outputs import to_json, write_text, write_texts
 
 
 def test_the_same_result_again_is_a_no_op(tmp_path: Path) -> None:
@@ -26,6 +26,17 @@ def test_a_differing_result_needs_force(tmp_path: Path) -> None:
     assert path.read_text() == "a"
     assert write_text(path, "b", force=True)
     assert path.read_text() == "b"
+
+
+def test_of_files_that_belong_together_none_is_written_where_one_is_refused(tmp_path: Path) -> None:
+    files = {tmp_path / name: name for name in ("a.csv", "b.csv", "c.json")}
+    write_text(tmp_path / "b.csv", "another result")
+    with pytest.raises(StoreConflict, match=r"b\.csv exists"):
+        write_texts(files)
+    assert [path.name for path in tmp_path.iterdir()] == ["b.csv"]
+    write_texts(files, force=True)
+    write_texts(files)
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == files
 
 
 def test_a_failed_write_leaves_nothing_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,8 +112,18 @@ def cross_fitted(folds: Sequence[Fold], sessions: Sequence[str], official: Seque
                 where="--cross-fit",
                 hint=_FOLDS_HINT,
             )
-        _refuse_leak([s for s in fold.calibrate if s in fold.evaluate], f"outside what fold {fold.name} evaluates")
-        _refuse_leak([s for s in fold.calibrate if s in set(official)], f"outside the official {', '.join(official)}")
+        _refuse_leak(
+            [s for s in fold.calibrate if s in fold.evaluate],
+            f"outside what fold {fold.name} evaluates",
+            "--cross-fit",
+            _FOLDS_HINT,
+        )
+        _refuse_leak(
+            [s for s in fold.calibrate if s in set(official)],
+            f"outside the official {', '.join(official)}",
+            "--cross-fit",
+            _FOLDS_HINT,
+        )
     return Calibration("cross_fitted", tuple(folds))
 
 
@@ -183,12 +193,12 @@ def _shortened(content: Any) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _refuse_leak(leaked: Sequence[str], rule: str) -> None:
+def _refuse_leak(leaked: Sequence[str], rule: str, where: str = "--calibration-sessions", hint: str = _HINT) -> None:
     if leaked:
         raise CalibrationLeak(
             "calibration uses sessions it must not",
             expected=f"calibration sessions {rule}",
             found=", ".join(dict.fromkeys(leaked)),
-            where="--calibration-sessions",
-            hint=_HINT,
+            where=where,
+            hint=hint,
         )

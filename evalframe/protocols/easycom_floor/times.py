@@ -18,6 +18,6 @@ def microseconds(text: str, where: str) -> int:
             expected="at most six decimals",
             found=text,
             where=where,
-            hint=f"evalframe floor evaluate ... {where} 0.2",
+            hint=f"{where} 0.2",
         )
     return int(value)

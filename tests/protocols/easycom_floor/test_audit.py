@@ -60,6 +60,11 @@ def test_the_draw_is_its_seed(store: Path) -> None:
     assert {key.split("/")[0] for key in everything["event_key"].to_pylist()} <= {f"s{i}" for i in range(8)}
 
 
+def test_no_draw_has_a_seed_below_zero(store: Path) -> None:
+    with pytest.raises(UsageError, match="a seed is not negative"):
+        audit_sheet(store, run="m", events=5, seed=-1)
+
+
 def test_the_columns_of_the_sheet(store: Path, tmp_path: Path) -> None:
     audit_sheet(store, run="m", events=2, seed=0, output=tmp_path / "sheet.csv")
     head = (tmp_path / "sheet.csv").read_text().splitlines()[0]
