@@ -48,7 +48,8 @@ def leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     assert not list(place.glob("evalframe-spill-*"))
 
 
-# Seconds each leg of the suite may take on two cores. Printed, never asserted: a slow machine must not fail a test.
+# Seconds each leg of the suite may take on two cores; of several workers that is a share of their sum. Printed, never
+# asserted: a slow machine must not fail a test.
 _BUDGETS = {
     "core": 240,
     "wisp": 180,
@@ -82,5 +83,6 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    workers = terminalreporter.config.getoption("numprocesses", None) or 1
     for leg in (name for name in _BUDGETS if name in _spent):
-        terminalreporter.write_line(f"leg {leg}: {_spent[leg]:.0f} s of {_BUDGETS[leg]} s")
+        terminalreporter.write_line(f"leg {leg}: {_spent[leg] / workers:.0f} s of {_BUDGETS[leg]} s")
