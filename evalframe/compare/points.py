@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow as pa
-
 from evalframe.compare.cells import Cell, cell_of
 from evalframe.relations import Catalogue, plan
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from evalframe.compare.sides import Side
     from evalframe.engines.duckdb import DuckDB
 
@@ -50,16 +50,16 @@ def points(
         engine.bind(name, table)
     for settings in dict.fromkeys(tuple(sorted(side.parameters.items())) for side in sides):
         alike = {side.run_id for side in sides if tuple(sorted(side.parameters.items())) == settings}
-        answers = engine.evaluate(plan(catalogue, metrics, parameters=dict(settings), given=frozenset(states)))
-        for metric in metrics:
-            counted = pa.types.is_integer(answers[metric].schema.field("numerator").type)
-            for row in answers[metric].to_pylist():
-                if row["run_id"] in alike:
-                    found[row["run_id"]][metric][cell_of(row)] = _point(row, counted)
+        wanted = plan(catalogue, metrics, parameters=dict(settings), given=frozenset(states))
+        with engine.answering(wanted) as answers:
+            for metric in metrics:
+                for row in answers.records(metric):
+                    if row["run_id"] in alike:
+                        found[row["run_id"]][metric][cell_of(row)] = _point(row)
     return found
 
 
-def _point(row: dict[str, Any], counted: bool) -> Point:
+def _point(row: dict[str, Any]) -> Point:
     def number(name: str) -> float | None:
         return None if row[name] is None else float(row[name])
 
@@ -75,5 +75,5 @@ def _point(row: dict[str, Any], counted: bool) -> Point:
         n_failed=count("n_failed"),
         status=row["status"],
         reason=row["reason"],
-        counted=counted,
+        counted=isinstance(row["numerator"], int),
     )

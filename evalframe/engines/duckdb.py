@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from threading import Thread
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 
 from evalframe.engines.choosing import chosen
 from evalframe.engines.duckdb_errors import STEPS, engine_errors, through_arrow
-from evalframe.engines.duckdb_syntax import syntax_of, writes
 from evalframe.engines.limits import check_limits, default_memory_limit
 from evalframe.engines.materialise import beside, constants, kept, without
 from evalframe.engines.pooling import CLUSTER, as_one_cluster, pooled
@@ -62,6 +60,8 @@ class DuckDB:
             "autoload_known_extensions": False,
             # No relation has an order of its own; keeping one costs memory.
             "preserve_insertion_order": False,
+            # A table name never means a Python variable of the caller.
+            "python_enable_replacements": False,
         }
         if threads is not None:
             config["threads"] = threads
@@ -73,10 +73,7 @@ class DuckDB:
         try:
             with engine_errors("DuckDB cannot start", "a memory limit such as 4GB and at least one thread"):
                 opened = duckdb.connect(":memory:", config=config)
-                opened.execute("SET TimeZone = 'UTC'")
-                opened.execute("SET enable_progress_bar = false")
-                # A table name never means a Python variable of the caller.
-                opened.execute("SET python_enable_replacements = false")
+                opened.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
             self._opened: duckdb.DuckDBPyConnection | BaseException = opened
         except BaseException as refused:  # for whoever asks first
             self._opened = refused
@@ -92,9 +89,7 @@ class DuckDB:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -267,8 +262,16 @@ class DuckDB:
         self._stand(name or relation.name, "TABLE" if as_table else "VIEW", relation.body, what, str(relation.path))
 
     def _rows(self, name: str, plan: Plan) -> pa.Table:
-        where = str(self._unread[name].path) if name in self._unread else ""
-        return self._fetch(self._selected(name, plan), f"relation {name}", where=where)
+        return self._fetch(self._selected(name, plan), f"relation {name}", where=self._where(name))
+
+    def _records(self, name: str, plan: Plan) -> list[dict[str, Any]]:
+        rows = self._execute(self._selected(name, plan), f"relation {name} cannot be evaluated", self._where(name))
+        names = [column[0] for column in self._connection.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def _where(self, name: str) -> str:
+        """The file of a relation that is evaluated as it is asked for."""
+        return str(self._unread[name].path) if name in self._unread else ""
 
     def _selected(self, name: str, plan: Plan) -> str:
         """A SELECT of an output: facts in no order, everything else by grain."""
@@ -276,9 +279,9 @@ class DuckDB:
         by = relation.grain if relation is not None and relation.layer != "fact" else ()
         return f"SELECT * FROM {self.source(name)}{in_order(by)}"
 
-    def _execute(self, sql: str, what: str, where: str = "") -> None:
+    def _execute(self, sql: str, what: str, where: str = "") -> list[tuple[Any, ...]]:
         with engine_errors(what, where=where):
-            self._connection.execute(sql).fetchall()  # a result left unread blocks the connection
+            return self._connection.execute(sql).fetchall()  # a result left unread blocks the connection
 
     def _fetch(self, sql: str, what: str, hint: str = STEPS, where: str = "") -> pa.Table:
         with engine_errors(f"{what} cannot be evaluated", hint=hint, where=where):
@@ -306,8 +309,7 @@ class DuckDB:
 
     def _values(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query of the engine's own."""
-        with engine_errors("a query of the engine's own cannot be evaluated"):
-            return self._connection.execute(sql).fetchall()
+        return self._execute(sql, "a query of the engine's own cannot be evaluated")
 
     @contextmanager
     def _registered(self, table: pa.Table) -> Iterator[str]:
@@ -323,13 +325,15 @@ class DuckDB:
 
     def syntax(self, sql: str) -> Syntax:
         """What the query reads, yields and uses; RelationError for text that is not one SELECT."""
+        from evalframe.engines.duckdb_syntax import syntax_of, unparsed
+
         parsed = self._parse(sql)
         statements = parsed.get("statements", [])
         if parsed["error"] or len(statements) != 1:
             raise RelationError(
                 "the text is not one query",
                 expected="one SELECT",
-                found=_unparsed(parsed, sql) if parsed["error"] else f"{len(statements)} statements",
+                found=unparsed(parsed, sql) if parsed["error"] else f"{len(statements)} statements",
                 hint='evalframe sql "SELECT run_id FROM runs" --store DIR  # one that can be read',
             )
         return syntax_of(statements[0], sql)
@@ -345,9 +349,11 @@ class DuckDB:
 
     def _refuse_writes(self, sql: str) -> None:
         """A statement's own word does not do: a SELECT may hold COPY in a CTE, and could replace an allowed file."""
+        from evalframe.engines.duckdb_syntax import unparsed, writes
+
         parsed = self._parse(sql)
         statements = parsed.get("statements", [])
-        found = _unparsed(parsed, sql) if parsed["error"] else None
+        found = unparsed(parsed, sql) if parsed["error"] else None
         if found is None:
             found = f"{len(statements)} statements" if len(statements) != 1 else writes(statements[0])
         if found:
@@ -368,6 +374,9 @@ class _Answers:
     def table(self, name: str) -> pa.Table:
         return self._engine._rows(name, self._plan)
 
+    def records(self, name: str) -> list[dict[str, Any]]:
+        return self._engine._records(name, self._plan)
+
     def reader(self, name: str, order: Sequence[str] = ()) -> pa.RecordBatchReader:
         by = in_order(order, nulls="LAST")
         sql = f"SELECT * FROM {self._engine.source(name)}{by}" if order else self._engine._selected(name, self._plan)
@@ -377,15 +386,6 @@ class _Answers:
 def in_order(columns: Sequence[str], nulls: str = "FIRST") -> str:
     """An ORDER BY over columns, if there are any."""
     return " ORDER BY " + ", ".join(f"{quoted(column)} NULLS {nulls}" for column in columns) if columns else ""
-
-
-def _unparsed(parsed: Mapping[str, Any], sql: str) -> str:
-    """Why the text is not SQL, and where: the parser counts bytes from 0, people count lines and columns from 1."""
-    message = str(parsed["error_message"])
-    if "position" not in parsed:
-        return message
-    before = sql.encode()[: int(parsed["position"])].decode(errors="ignore").split("\n")
-    return f"{message}, in line {len(before)}, column {len(before[-1]) + 1}"
 
 
 def _texts(texts: Sequence[str]) -> str:

@@ -49,6 +49,15 @@ def syntax_of(statement: Node, sql: str) -> Syntax:
     )
 
 
+def unparsed(parsed: Mapping[str, Any], sql: str) -> str:
+    """Why the text is not SQL, and where: the parser counts bytes from 0, people count lines and columns from 1."""
+    message = str(parsed["error_message"])
+    if "position" not in parsed:
+        return message
+    before = sql.encode()[: int(parsed["position"])].decode(errors="ignore").split("\n")
+    return f"{message}, in line {len(before)}, column {len(before[-1]) + 1}"
+
+
 def writes(statement: Node) -> str | None:
     """What the statement does beside reading tables: the node or table function, None for a plain query."""
     for node in _nodes(statement):

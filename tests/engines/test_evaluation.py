@@ -48,6 +48,13 @@ def test_outputs_by_name(engine: DuckDB, tmp_path: Path) -> None:
     }, "rows of all but facts come by grain"
 
 
+def test_rows_as_dictionaries_are_those_of_the_table(engine: DuckDB, tmp_path: Path) -> None:
+    wanted = plan(chain(tmp_path), ["hit_rate", "hit_counts"], parameters=LOWEST)
+    with engine.answering(wanted) as answers:
+        for name in wanted.outputs:
+            assert answers.records(name) == answers.table(name).to_pylist() != []
+
+
 def test_every_style_gives_the_same_rows(engine: DuckDB, tmp_path: Path) -> None:
     graph = chain(tmp_path)
     steps = engine.evaluate(plan(graph, ["hit_rate"], parameters=LOWEST))["hit_rate"]

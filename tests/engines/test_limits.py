@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from evalframe.engines.duckdb import DuckDB
@@ -59,4 +60,17 @@ def test_a_limit_that_is_none_is_refused_and_leaves_nothing(tmp_path: Path, limi
 def test_threads_must_be_positive(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="without a thread"):
         DuckDB(threads=0, spill_folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_engine_that_cannot_open_says_so_when_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise duckdb.IOException("IO Error: no such device")
+
+    monkeypatch.setattr(duckdb, "connect", refuse)
+    with (
+        pytest.raises(EngineError, match=r"DuckDB cannot start[\s\S]*no such device"),
+        DuckDB(spill_folder=tmp_path) as db,
+    ):
+        db.query("SELECT 1")
     assert list(tmp_path.iterdir()) == []
