@@ -159,12 +159,12 @@ def leaderboard(
     must have. protocol: name or name/version, needed where the store holds several. relations: a folder of the user's.
     Raises UnknownName or UsageError (exit 2), ResultsMissing (exit 3).
     """
-    known = catalogue(relations)
-    rules = _protocol(store, protocol)
-    relation = _relation(known, rules, metric)
-    tags = _tags(store, where or {}, by)
     rows = []
-    with DuckDB() as engine:
+    with DuckDB() as engine:  # it opens while the seals are read
+        known = catalogue(relations)
+        rules = _protocol(store, protocol)
+        relation = _relation(known, rules, metric)
+        tags = _tags(store, where or {}, by)
         found = boards(engine, store, known, rules.label, relation, rules.primary_stratum, tags)
         for number, board in enumerate(found.boards, start=1):
             if not rules.judges_at(board.cell.recall):

@@ -30,8 +30,8 @@ def ask(store: Store, query: str, relations: Catalogue | None = None, runs: Coll
     below it that were sealed under the same definition. Views leave out runs that errata name; relation
     known_bad_records tells which.
     """
-    relations = relations or catalogue()
     with DuckDB() as engine:
+        relations = relations or catalogue()
         named = engine.inputs_of(query)
         if unknown := sorted(name for name in named if name not in contracts() and name not in relations.relations):
             raise _unknown(unknown[0], relations)
