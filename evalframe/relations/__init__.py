@@ -4,13 +4,11 @@ from evalframe.relations.catalogue import Catalogue, catalogue
 from evalframe.relations.fingerprints import metric_fingerprint, protocol_fingerprint
 from evalframe.relations.plan import Plan, plan
 from evalframe.relations.relation import Relation
-from evalframe.relations.syntax import SqlParser
 
 __all__ = [
     "Catalogue",
     "Plan",
     "Relation",
-    "SqlParser",
     "catalogue",
     "metric_fingerprint",
     "plan",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
@@ -356,6 +355,8 @@ class LocalFiles:
 
 def token() -> str:
     """A name that no other writer has."""
+    import secrets
+
     return secrets.token_hex(8)
 
 

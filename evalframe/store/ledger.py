@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from evalframe.errors import StoreConflict, StoreCorrupt
 from evalframe.store import faults, layout
 from evalframe.store.files import reported
-from evalframe.store.journal import Journal
 from evalframe.store.places import Place
 from evalframe.store.refusals import command, gone
 from evalframe.store.seals import Seal, SealDamaged, differences, packed, unpacked
+
+if TYPE_CHECKING:
+    from evalframe.store.journal import Journal
 
 AnySeal = TypeVar("AnySeal", bound=Seal)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,6 +16,8 @@ MOST = 200
 
 def nearest(place: Path) -> Path | None:
     """A store that `place` lies in, that lies in it, or beside it; of several the one whose name is most alike."""
+    import difflib
+
     around = (
         (folder for folder in place.parents if _is_store(folder)),
         _stores_in(place),

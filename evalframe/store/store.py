@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +11,6 @@ from evalframe.errors import StoreConflict, StoreCorrupt, StoreError, UsageError
 from evalframe.store import layout
 from evalframe.store.catalogue import COMPACTED, Catalogue
 from evalframe.store.files import reported
-from evalframe.store.journal import Journal
 from evalframe.store.ledger import Ledger
 from evalframe.store.places import Place, place
 from evalframe.store.refusals import command
@@ -157,6 +155,7 @@ class Store:
 
         Its files stay and its id cannot be used again. "unchanged" when it is withdrawn for the same reason already.
         """
+        from evalframe.store.journal import Journal
         from evalframe.store.ledger import conflict
 
         layout.utf8(reason, "a reason")
@@ -189,6 +188,8 @@ class Store:
         ids: Mapping[str, str | None],
         hint: str,
     ) -> Outcome:
+        import random
+
         from evalframe.contracts import contract
         from evalframe.store import writing
 

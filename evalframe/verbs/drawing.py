@@ -6,7 +6,6 @@ import datetime
 import io
 import re
 from collections.abc import Sequence
-from html import escape
 from textwrap import wrap
 from typing import Any
 
@@ -106,6 +105,8 @@ def csv(data: pa.Table) -> str:
 
 def html(data: pa.Table) -> str:
     """An HTML table, every cell escaped; cells of numbers have the class `n`."""
+    from html import escape
+
     kinds = [' class="n"' if is_number(field.type) else "" for field in data.schema]
     named = zip(kinds, data.column_names, strict=True)
     head = "".join(f"<th{kind}>{escape(printable(n))}</th>" for kind, n in named)
@@ -120,6 +121,8 @@ def html(data: pa.Table) -> str:
 
 def html_page(data: pa.Table, headlines: Sequence[str] = (), legend: Sequence[str] = ()) -> str:
     """An HTML table between its headlines and its legend."""
+    from html import escape
+
     above, below = (
         "".join(f"<p{kind}>{escape(printable(line))}</p>" for line in lines)
         for kind, lines in (("", headlines), (' class="legend"', legend))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -16,7 +15,6 @@ from evalframe.store import Store as Folder
 from evalframe.store.refusals import naming
 from evalframe.verbs import drawing
 from evalframe.verbs.naming import listed
-from evalframe.verbs.outputs import write_bytes
 from evalframe.verbs.results import Rows
 
 if TYPE_CHECKING:
@@ -34,12 +32,13 @@ if TYPE_CHECKING:
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, repr=False)
 class Answer(Rows):
     """The rows of a query."""
 
     def write(self, path: Path | str, format: str, *, force: bool = False) -> None:
         """Write the rows to `path` as parquet, csv, json, md or table text."""
+        from evalframe.verbs.outputs import write_bytes
+
         write_bytes(Path(path), _encoded(self.table, format), force=force)
 
     def refuse_parquet_on_stdout(self) -> None:
@@ -53,7 +52,6 @@ class Answer(Rows):
         )
 
 
-@dataclass(frozen=True, repr=False)
 class Runs(Rows):
     """One row per run."""
 

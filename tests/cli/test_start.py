@@ -81,6 +81,14 @@ def test_a_comparison_loads_what_it_compares_with(tmp_path: Path) -> None:
     others = {"shared", "groups", "clustering", "reselecting", "rank_kernels"}
     assert loaded.isdisjoint(f"evalframe.compare.{name}" for name in others)
     assert loaded.isdisjoint({"evalframe.verbs.score", "evalframe.contracts.validating", "evalframe.relations.explain"})
+    assert loaded.isdisjoint({"evalframe.relations.syntax", "evalframe.store.journal"})
+
+
+def test_a_list_of_runs_loads_no_engine_and_no_protocol(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    add_run(store, "a", items(120, 8, skill=0.6, seed=1))
+    loaded = set(json.loads(started(LOADED, "runs", "--store", str(store.path)).stderr))
+    assert loaded.isdisjoint({"duckdb", "difflib", "html", "secrets", "evalframe.protocols", "evalframe.relations"})
 
 
 @pytest.mark.parametrize(
