@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evalframe.compare.states import Reader
 
 SOURCE = "floor_events"
+ROLES = "floor_roles"
 _FULL_HORIZON = "_full_horizon"
 # Draws for choosing thresholds anew are a stream of their own beside the seed's.
 _STREAM = 2
@@ -73,11 +74,13 @@ class Reselected:
 class Reselection:
     """Reselects thresholds for pairs of runs. Both sides share the draws of calibration units, as they do of clusters.
 
-    events: rows of `floor_events` of every run.
+    events: rows of `floor_events` of every run. roles: rows of `floor_roles`, since a calibration unit without events
+    is a unit still: were it left out, every draw would hold more events than chance gives.
     """
 
-    def __init__(self, events: pa.Table, points: Points, *, replicates: int, seed: int) -> None:
+    def __init__(self, events: pa.Table, roles: pa.Table, points: Points, *, replicates: int, seed: int) -> None:
         self._events = events
+        self._roles = self._in_role(roles, "calibration")
         self._points = points
         self._replicates = replicates
         self._seed = seed
@@ -96,7 +99,8 @@ class Reselection:
         """For `sides`, where a metric of theirs is read at a threshold; else None."""
         if not any(rate_of(metric) for metric in metrics):
             return None
-        return cls(reader.read([SOURCE], sides)[SOURCE], points, replicates=replicates, seed=seed)
+        found = reader.read([SOURCE, ROLES], sides)
+        return cls(found[SOURCE], found[ROLES], points, replicates=replicates, seed=seed)
 
     def test_unit(self) -> str | None:
         """What the evaluated clusters are (session or segment), where all runs agree."""
@@ -116,10 +120,12 @@ class Reselection:
             mine = mine.filter(pc.and_(pc.equal(mine["kind"], rate.kind), pc.equal(mine["horizon_s"], cell.horizon_s)))
             sides.append((side, mine))
         calibration = pa.concat_tables([self._in_role(mine, "calibration") for _, mine in sides])
-        units = sorted(set(calibration["cluster_id"].to_pylist()))
-        kinds = sorted(set(calibration["cluster_unit"].to_pylist()))
-        if not units:
+        if not calibration.num_rows:
             return None
+        mine = pc.is_in(self._roles["run_id"], pa.array([baseline.run_id, candidate.run_id], pa.large_string()))
+        named = self._roles.filter(pc.and_(mine, pc.is_valid(self._roles["cluster_id"])))
+        units = sorted({*calibration["cluster_id"].to_pylist(), *named["cluster_id"].to_pylist()})
+        kinds = sorted(set(calibration["cluster_unit"].to_pylist()))
         found = [_Side(side, mine, rate, metric, cell, clusters, units) for side, mine in sides]
         whole = (np.ones((1, len(clusters)), dtype=np.int64), np.ones((1, len(units)), dtype=np.int64))
         for one in found:

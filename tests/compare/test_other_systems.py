@@ -87,11 +87,17 @@ def busy_session(rng: np.random.Generator, name: str, rows: int = 240) -> Sessio
     )
 
 
-def floor_runs(store: Store, folder: Path, calibration: int) -> None:
-    """Two forecasters, `a` and `b`, on four sessions, with thresholds from `calibration` other ones."""
+def floor_runs(store: Store, folder: Path, calibration: int, quiet: int = 0) -> None:
+    """Two forecasters, `a` and `b`, on four sessions, with thresholds from `calibration` other ones.
+
+    quiet: in so many of those the others are never heard, so that there is no event.
+    """
     names = [f"S{i}" for i in range(4 + calibration)]
     rng = np.random.default_rng(1)
     sessions = [busy_session(rng, name) for name in names]
+    sessions[len(names) - quiet :] = [
+        replace(s, target=[(wearer, 0) for wearer, _ in s.target]) for s in sessions[len(names) - quiet :]
+    ]
     shifted = [
         replace(s, pred=[[float(np.clip(p + rng.normal(0, 0.2), 0, 1)) for p in row] for row in s.pred])
         for s in sessions
@@ -122,13 +128,18 @@ def test_floor_events(forecasts: Store, monkeypatch: pytest.MonkeyPatch) -> None
     assert [row["recall"] for row in asked.to_pylist()] == [0.5]
 
 
-@pytest.fixture(scope="module", params=[(5, "session"), (1, "candidate")], ids=["sessions", "candidates"])
+@pytest.fixture(
+    scope="module",
+    params=[(5, 0, "session"), (5, 2, "session"), (1, 0, "candidate")],
+    ids=["sessions", "quiet_sessions", "candidates"],
+)
 def calibrated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, str]:
-    """A store whose thresholds come from so many sessions, and what is resampled to choose them anew."""
+    """A store whose thresholds come from so many sessions, of which so many are without events, and what is resampled
+    to choose them anew."""
     folder = tmp_path_factory.mktemp("floor")
     store = Store.open(folder / "store", create=True, durable=False)
-    floor_runs(store, folder, request.param[0])
-    return store, request.param[1]
+    floor_runs(store, folder, *request.param[:2])
+    return store, request.param[2]
 
 
 @pytest.mark.parametrize("metric", sorted(RATES))
@@ -139,6 +150,8 @@ def test_thresholds_chosen_anew_in_every_replicate(calibrated: tuple[Store, str]
     (row,) = found.to_pylist()
     events = [e for e in store.read(SOURCE).to_pylist() if e["horizon_s"] == 1.0 and e["kind"] == RATES[metric].kind]
     units = sorted({e["cluster_id"] for e in events if e["role"] == "calibration"})
+    if unit == "session":
+        units = [f"S{i}" for i in range(4, 9)]  # also those in which nothing happens
     clusters = [f"S{i}" for i in range(4)]
     assert (row["cluster"], row["n_clusters"]) == ("session", 4)
     assert (row["calibration_unit"], row["n_calibration_units"]) == (unit, len(units))
