@@ -19,9 +19,9 @@ _SECRET = re.compile(r"://[^/]*@|://.*\?")
 Groups = list[list[str]]
 
 
-def pasted(hint: str, command: Sequence[str], arguments: Sequence[str]) -> str:
+def pasted(hint: str, command: Sequence[str], arguments: Sequence[str], *, overwrites: bool = True) -> str:
     """`hint` as a command that can be pasted, where it is about options of the `arguments` that were given; else as it
-    is. command: the words of `arguments` that name the command."""
+    is. command: the words of `arguments` that name the command. overwrites: whether it takes `--force`."""
     if any(_SECRET.search(word) for word in arguments):
         return hint
     asked, _, piece = hint.partition(" ... ")
@@ -29,7 +29,7 @@ def pasted(hint: str, command: Sequence[str], arguments: Sequence[str]) -> str:
     if piece and asked == shlex.join(["evalframe", *command]):
         return _again(piece, given) or hint
     if forced := _FORCE.fullmatch(hint):
-        return _line([*given, ["--force"]], f"or {forced[1]}")
+        return _line([*given, ["--force"]], f"or {forced[1]}") if overwrites else forced[1]
     if left_out := _LEAVE_OUT.match(hint):
         for option in left_out[1].split(" and "):
             given = _without(given, option)

@@ -30,7 +30,8 @@ def run(arguments: list[str]) -> int:
     except EvalframeError as error:
         from evalframe.cli.hints import pasted  # loaded by what failed
 
-        error.hint = pasted(error.hint, _command(app, arguments), arguments)
+        command = _command(app, arguments)
+        error.hint = pasted(error.hint, command, arguments, overwrites=_takes(app, command, "--force"))
         return _failed(error, as_json="--json" in own, debug=debug)
     except CycloptsError as error:
         return _failed(_usage(error, app, arguments), as_json="--json" in own, debug=debug)
@@ -113,3 +114,10 @@ def _command(node: App, arguments: list[str]) -> list[str]:
         names.append(word)
         node = node[word]
     return names
+
+
+def _takes(node: App, command: list[str], option: str) -> bool:
+    """Whether the command has an option."""
+    for word in command:
+        node = node[word]
+    return any(option in argument.names for argument in node.assemble_argument_collection())

@@ -156,8 +156,8 @@ def evaluate(
         with place.working():
             place.clear_left_over()
             outcomes[step] = "finished before" if place.complete else "evaluated"
+            place.begin(folder_sha256(path))
             if not place.complete:
-                place.begin(folder_sha256(path))
                 StepRun(asked, selection, place, _Loader(factory, path, device, repository), batch_size).run()
             if opened is not None:
                 seal_step(opened, asked, selection.targets, place, tags=tags or {}, setting=setting)

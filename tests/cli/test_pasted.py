@@ -62,6 +62,11 @@ def test_what_would_be_said_twice_or_is_not_wanted_is_left_out(hint: str, typed:
     assert pasted(hint, ["x", "y"], ["x", "y", *shlex.split(typed)]) == f"evalframe x y {put}"
 
 
+def test_a_command_that_never_overwrites_is_not_told_to() -> None:
+    hint = "name another --output, or add --force"
+    assert pasted(hint, ["x"], ["x", "--output", "o"], overwrites=False) == "name another --output"
+
+
 @pytest.mark.parametrize(
     "hint", ["correct the ids", "evalframe explain accuracy", "ls -l a.csv", "kev score ... --policy x", "--key 'open"]
 )

@@ -69,6 +69,10 @@ def test_evaluate_import_and_compare_manifests(
     assert found == ExitCode.NOT_COMPARABLE
     assert "parameters.window" in json.loads(capsys.readouterr().out)["differing"]
 
+    (tmp_path / "k" / "targets.parquet").write_bytes(b"damaged")
+    assert evaluate(files, tmp_path / "k", "--steps", "0", "--set", "window=last") == ExitCode.CONTRACT
+    assert capsys.readouterr().err.strip().endswith("hint:     name another --output")
+
 
 def test_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     world = trajectories(3, tasks=4, per_outcome=5)

@@ -318,10 +318,12 @@ def test_another_base_model_or_frame_is_another_manifest(tmp_path: Path) -> None
     assert "dataset_sha256" in refused(ManifestDiffers, lambda: run(files, tmp_path / "out")).what
 
 
-def test_a_step_is_not_finished_with_another_checkpoint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("finished", [False, True])
+def test_a_step_is_of_one_checkpoint(finished: bool, tmp_path: Path) -> None:
     files = world(tmp_path)
     run(files, tmp_path / "out", steps=[100])
-    (tmp_path / "out/steps/step-000100/metrics.json").unlink()
+    if not finished:
+        (tmp_path / "out/steps/step-000100/metrics.json").unlink()
     (files.checkpoints / "checkpoint-100" / "config.json").write_text('{"gain": 0.9}', encoding="utf-8")
     error = refused(ManifestDiffers, lambda: run(files, tmp_path / "out", steps=[100]))
     assert "another checkpoint" in error.what
