@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from evalframe.compare.columns import integers, places
 from evalframe.compare.kernels import Latest
 from evalframe.stats import ranks
 
@@ -98,10 +98,11 @@ def _answers(material: Material, cell: Cell) -> ranks.ScoreGroups:
     strata = material.relation("choice_strata")
     strata = strata.filter(pc.equal(strata["stratum"], cell.stratum))
     # Cells are numbered by each run for itself.
-    run = pc.index_in(strata["run_id"], value_set=pa.array(material.runs, strata["run_id"].type)).to_numpy()
-    members = set(zip(run.tolist(), strata["cell_index"].to_pylist(), strict=True))
-    cells = state.key_column("cell_index").to_pylist()
-    rows &= np.array([each in members for each in zip(state.run.tolist(), cells, strict=True)], dtype=np.bool_)
+    run, theirs = places(strata["run_id"], material.runs), integers(strata["cell_index"])
+    cells = integers(state.key_column("cell_index"))
+    belongs = np.zeros((len(material.runs), 1 + max(cells.max(initial=0), theirs.max(initial=0))), dtype=np.bool_)
+    belongs[run, theirs] = True
+    rows &= belongs[state.run, cells]
     return _CHOICES.groups(state, rows, np.rint(unranked).astype(np.int64))
 
 
