@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from evalframe.compare.rows import PROPORTION
 from evalframe.errors import UsageError
-
-PROPORTION = "proportion"
-"""The unit whose margins and `_pp` columns are percentage points."""
 
 _ROUND_OFF = 1e-12
 """What a subtraction may add: 0.79 - 0.8 is a worsening of one percentage point, not of more."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from evalframe.compare.gates import Gate
 from evalframe.errors import UsageError
+
+if TYPE_CHECKING:
+    from evalframe.compare.gates import Gate
 
 
 @dataclass(frozen=True)

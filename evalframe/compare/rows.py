@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from evalframe.compare.gates import PROPORTION
 from evalframe.contracts import contract
 
 if TYPE_CHECKING:
@@ -17,6 +16,9 @@ if TYPE_CHECKING:
     from evalframe.compare.uncertainty import Uncertainty
     from evalframe.compare.verdicts import Refusal
     from evalframe.relations import Relation
+
+PROPORTION = "proportion"
+"""The unit whose margins and `_pp` columns are percentage points."""
 
 # Fewer baseline events than this, and a relative reduction says more about luck than about the model.
 SMALL_BASELINE = 10

@@ -146,13 +146,13 @@ class DuckDB:
     def lock(self) -> None:
         """From here on `query` takes one SELECT over what is bound; no other file, no setting, no way back."""
         files = ", ".join(literal(path) for path in sorted(self._files))
-        for setting in (
+        settings = (
             f"allowed_paths = [{files}]",
             "enable_external_access = false",
             "allow_community_extensions = false",
             "lock_configuration = true",
-        ):
-            self._execute(f"SET {setting}", "DuckDB cannot be locked")
+        )
+        self._execute("; ".join(f"SET {setting}" for setting in settings), "DuckDB cannot be locked")
         self._locked = True
 
     # ---- evaluation -------------------------------------------------------------------------------------------------

@@ -45,8 +45,11 @@ class SpillFolder:
 
 def remove_abandoned(place: Path) -> list[str]:
     """Remove the spill folders of processes that are gone; their names. Those of others, and unknown ones, stay."""
+    names: list[str] = []
+    with suppress(OSError):  # of a folder that cannot be listed
+        names = sorted(name for name in os.listdir(place) if name.startswith(PREFIX))
     removed = []
-    for folder in sorted(place.glob(f"{PREFIX}*")) if fcntl is not None else ():
+    for folder in [place / name for name in names] if fcntl is not None else ():
         with suppress(OSError):
             lock = os.open(folder / _LOCK, os.O_RDWR)
             try:

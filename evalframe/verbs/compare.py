@@ -14,7 +14,6 @@ from evalframe.compare.asked import refuse_dimensions
 from evalframe.compare.choosing import Pairing, pairings
 from evalframe.compare.comparing import Comparing, Outcome
 from evalframe.compare.discordant import METHODS
-from evalframe.compare.gates import Gate, GateResult
 from evalframe.compare.reading import BETTER, UNCLEAR, WORSE, reading
 from evalframe.compare.request import Request
 from evalframe.contracts import contract, from_rows
@@ -31,6 +30,7 @@ from evalframe.verbs.results import Rows
 from evalframe.verbs.sides import SideReader
 
 if TYPE_CHECKING:
+    from evalframe.compare.gates import Gate, GateResult
     from evalframe.compare.sides import Side
     from evalframe.protocols import Protocol
     from evalframe.relations import Catalogue
@@ -245,7 +245,7 @@ def compare(
         allow_tainted=allow_tainted,
         family_all=family_all,
         recall_slack=recall_slack,
-        gates=tuple(Gate.parse(text) for text in listed(fail_if_worse)),
+        gates=_gates(listed(fail_if_worse)),
     )
     known = catalogue(relations)
     pairs = _pairings(store, request)
@@ -268,6 +268,14 @@ def compare(
         gates=tuple(gate.verdict(outcome.rows) for gate in request.gates),
         primary=frozenset(known[metric].published for metric in rules.primary),
     )
+
+
+def _gates(checks: Sequence[str]) -> tuple[Gate, ...]:
+    if not checks:
+        return ()
+    from evalframe.compare.gates import Gate
+
+    return tuple(map(Gate.parse, checks))
 
 
 def _pairings(store: Store, request: Request) -> tuple[Pairing, ...]:

@@ -81,7 +81,7 @@ def test_a_comparison_loads_what_it_compares_with(tmp_path: Path) -> None:
     others = {"shared", "groups", "clustering", "reselecting", "rank_kernels"}
     assert loaded.isdisjoint(f"evalframe.compare.{name}" for name in others)
     assert loaded.isdisjoint({"evalframe.verbs.score", "evalframe.contracts.validating", "evalframe.relations.explain"})
-    assert loaded.isdisjoint({"evalframe.relations.syntax", "evalframe.store.journal"})
+    assert loaded.isdisjoint({"evalframe.relations.syntax", "evalframe.store.journal", "evalframe.compare.gates"})
 
 
 def test_a_list_of_runs_loads_no_engine_and_no_protocol(tmp_path: Path) -> None:
