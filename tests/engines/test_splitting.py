@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,19 +16,24 @@ from tests.engines.systems import LABELS, system
 NUMBERS = st.lists(st.one_of(st.none(), st.integers(-(2**40), 2**40), st.integers(0, 9)), max_size=40)
 
 
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DuckDB]:
+    with DuckDB(threads=1) as made:
+        yield made
+
+
 @given(numbers=NUMBERS, wanted=st.integers(1, 9))
-def test_every_row_is_in_exactly_one_group(numbers: list[int | None], wanted: int) -> None:
-    with DuckDB(threads=1) as engine:
-        rows = ", ".join(f"({'NULL' if n is None else n}::BIGINT)" for n in (*numbers, None))
-        engine.view("things", f"SELECT * FROM (VALUES {rows}) AS rows(k)")
-        ends = engine.query(range_query({"things": "k"})).to_pylist()[0]
-        made = (Group(),)
-        if ends["low"] is not None:
-            cells = engine.query(cells_query({"things": "k"}, ends["low"], ends["high"])).to_pylist()
-            assert sum(cell["n"] for cell in cells) == sum(n is not None for n in numbers)
-            made = groups([(cell["start"], cell["n"]) for cell in cells], wanted)
-        conditions = " UNION ALL ".join(f"SELECT k FROM things WHERE {group.condition('k')}" for group in made)
-        found = engine.query(conditions)["k"].to_pylist()
+def test_every_row_is_in_exactly_one_group(engine: DuckDB, numbers: list[int | None], wanted: int) -> None:
+    rows = ", ".join(f"({'NULL' if n is None else n}::BIGINT)" for n in (*numbers, None))
+    engine.view("things", f"SELECT * FROM (VALUES {rows}) AS rows(k)")
+    ends = engine.query(range_query({"things": "k"})).to_pylist()[0]
+    made = (Group(),)
+    if ends["low"] is not None:
+        cells = engine.query(cells_query({"things": "k"}, ends["low"], ends["high"])).to_pylist()
+        assert sum(cell["n"] for cell in cells) == sum(n is not None for n in numbers)
+        made = groups([(cell["start"], cell["n"]) for cell in cells], wanted)
+    conditions = " UNION ALL ".join(f"SELECT k FROM things WHERE {group.condition('k')}" for group in made)
+    found = engine.query(conditions)["k"].to_pylist()
     assert 1 <= len(made) <= wanted
     assert sorted(found, key=repr) == sorted([*numbers, None], key=repr)
 
