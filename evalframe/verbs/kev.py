@@ -21,7 +21,7 @@ from evalframe.verbs.arguments import loosely
 from evalframe.verbs.kev_report import report
 from evalframe.verbs.kev_temperature import fitted_temperature, refuse_leak
 from evalframe.verbs.naming import named
-from evalframe.verbs.outputs import to_json, write_text
+from evalframe.verbs.outputs import refusing, to_json, write_text
 from evalframe.verbs.score import Run, Scored
 from evalframe.verbs.score import score as score_run
 from evalframe.verbs.spooling import spooled
@@ -102,6 +102,10 @@ def score(
             run = replace(run, inputs={**run.inputs, "calibration": dict(fitted_on.inputs)})
         elif not run.has_probabilities:
             _refuse_temperature(protocol.settings(chosen)["temperature"])
+
+        def finished(scored: Scored) -> ChoiceScores:
+            return ChoiceScores(**vars(scored), inputs=run.inputs, calibration=calibration)
+
         scored = score_run(
             Run(run.run_id, protocol.system, run.dataset_id, run.tables, run.inputs, tags or {}),
             protocol,
@@ -109,9 +113,10 @@ def score(
             store=None if store is None else Store.open(store, create=True),
             relations=catalogue(relations),
             also=_ALSO,
+            admit=refusing(output, lambda scored: finished(scored).to_json(), force=force),
             taint=taint,
         )
-    result = ChoiceScores(**vars(scored), inputs=run.inputs, calibration=calibration)
+    result = finished(scored)
     if output is not None:
         write_text(output, result.to_json(), force=force)
     return result

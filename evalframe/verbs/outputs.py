@@ -7,12 +7,14 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
 from evalframe.errors import InputError, StoreConflict, harmless_json
 from evalframe.store import staging
 
 SCHEMA_VERSION = 1
+
+T = TypeVar("T")
 
 
 def to_json(command: str, body: Mapping[str, Any], protocol: Mapping[str, str | None] | None = None) -> str:
@@ -30,10 +32,20 @@ def write_text(path: Path, text: str, *, force: bool = False) -> bool:
 
 def write_texts(files: Mapping[Path, str], *, force: bool = False) -> None:
     """`write_text` for files that belong together: where one of them would be refused, none is written."""
-    for path, text in files.items():
-        _stands(path, text.encode("utf-8"), force=force)
+    refuse_others(files, force=force)
     for path, text in files.items():
         write_text(path, text, force=force)
+
+
+def refuse_others(files: Mapping[Path, str], *, force: bool = False) -> None:
+    """Raise what `write_texts` would, before anything else is written that belongs to the files."""
+    for path, text in files.items():
+        _stands(path, text.encode("utf-8"), force=force)
+
+
+def refusing(output: Path | None, text: Callable[[T], str], *, force: bool = False) -> Callable[[T], None]:
+    """`refuse_others` for the one file that a result is told in, if it is told in one."""
+    return lambda result: refuse_others({} if output is None else {output: text(result)}, force=force)
 
 
 def write_bytes(path: Path, data: bytes, *, force: bool = False) -> bool:

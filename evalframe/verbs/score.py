@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -94,6 +94,7 @@ def score(
     relations: Catalogue | None = None,
     also: Sequence[str] = (),
     look: Callable[[Answers], None] | None = None,
+    admit: Callable[[Scored], None] | None = None,
     origin: str = "rescored_saved_predictions",
     taint: str | None = None,
 ) -> Scored:
@@ -101,7 +102,8 @@ def score(
 
     settings: protocol parameters that differ from the default. relations: with a folder of the user's, its metrics that
     the run's tables can feed are scored too. also: relations whose rows the caller is given as tables. look: called
-    before anything is written, to ask for parts of what is too long to be given as a table. taint: why the numbers must
+    before anything is written, to ask for parts of what is too long to be given as a table. admit: given the result
+    before it is sealed; where it raises, nothing is. taint: why the numbers must
     not be taken for a result (kept in every row).
     Raises ContractError before anything is computed or written when a table breaks its contract.
     """
@@ -118,7 +120,9 @@ def score(
             shown = {name: answers.table(name) for name in also}
             if look is not None:
                 look(answers)
-            outcome = "not stored"
+            scored = Scored(values, run.run_id, identity, digest, shown, "not stored")
+            if admit is not None:
+                admit(scored)
             if store is not None:
                 tables = {
                     "metric_values": values,
@@ -126,8 +130,8 @@ def score(
                     **{name: _stamped(name, answers, identity) for name in protocol.stored},
                 }
                 inputs = {"data_digest": digest, "origin": origin, "taint": taint}
-                outcome = _seal(store, run, identity, tables, inputs)
-    return Scored(values, run.run_id, identity, digest, shown, outcome)
+                scored = replace(scored, outcome=_seal(store, run, identity, tables, inputs))
+    return scored
 
 
 def _seal(store: Store, run: Run, identity: Identity, tables: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:

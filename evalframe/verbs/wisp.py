@@ -13,7 +13,7 @@ from evalframe.sources.classification import SavedPredictions, read_predictions
 from evalframe.store import Store
 from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import named
-from evalframe.verbs.outputs import to_json, write_text
+from evalframe.verbs.outputs import refusing, to_json, write_text
 from evalframe.verbs.score import Run, Scored
 from evalframe.verbs.score import score as score_run
 from evalframe.verbs.spooling import spooled
@@ -93,6 +93,10 @@ def score(
     path = Path(predictions)
     with spooled() as spool:
         saved = read_predictions(path, run_id=named(run_id, path.stem, tags), classes=classes, keys=keys, spool=spool)
+
+        def finished(scored: Scored) -> Classified:
+            return Classified(**vars(scored), classes=saved.classes, data_sha256=saved.data_sha256)
+
         scored = score_run(
             _run(saved, tags or {}),
             protocol(PROTOCOL),
@@ -100,8 +104,9 @@ def score(
             store=None if store is None else Store.open(store, create=True),
             relations=catalogue(relations),
             also=VIEWS,
+            admit=refusing(output, lambda scored: finished(scored).to_json(), force=force),
         )
-    result = Classified(**vars(scored), classes=saved.classes, data_sha256=saved.data_sha256)
+    result = finished(scored)
     if output is not None:
         write_text(output, result.to_json(), force=force)
     return result

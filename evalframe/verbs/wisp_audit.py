@@ -36,7 +36,7 @@ from evalframe.sources.fields import file_sha256
 from evalframe.underway import counted
 from evalframe.verbs import drawing
 from evalframe.verbs.arguments import loosely
-from evalframe.verbs.outputs import to_json, write_texts
+from evalframe.verbs.outputs import refuse_others, to_json, write_texts
 from evalframe.verbs.results import Rows
 from evalframe.verbs.wisp import PROTOCOL
 from evalframe.verbs.wisp_records import import_records, opened
@@ -169,14 +169,15 @@ def audit(
         ),
         facts={**facts, "audit_id": audit_id},
     )
+    told = {"discrepancies.csv": drawing.csv(result.discrepancies()), "audit.json": result.to_json()}
+    files = {} if output is None else {output / name: text for name, text in told.items()}
+    refuse_others(files, force=force)
     if store is not None:
         folder = opened(store)
         import_records(folder, catalogued, sidecars.records, errata)
         inputs = {"frozen_sha256": facts["frozen_sha256"], "tolerance": tolerance, "sidecars": sidecar_digests}
         folder.write_record("audit_findings", audit_id, result.table, inputs=inputs)
-    if output is not None:
-        files = {"discrepancies.csv": drawing.csv(result.discrepancies()), "audit.json": result.to_json()}
-        write_texts({output / name: text for name, text in files.items()}, force=force)
+    write_texts(files, force=force)
     return result
 
 

@@ -14,8 +14,8 @@ from evalframe.sources.signals import read_windows
 from evalframe.store import Store
 from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import axes, named
-from evalframe.verbs.outputs import write_text
-from evalframe.verbs.score import Run
+from evalframe.verbs.outputs import refusing, write_text
+from evalframe.verbs.score import Run, Scored
 from evalframe.verbs.score import score as score_run
 from evalframe.verbs.spooling import spooled
 from evalframe.verbs.wisp import PROTOCOL, VIEWS, Classified
@@ -82,6 +82,16 @@ def evaluate(
             },
             tags or {},
         )
+
+        def finished(scored: Scored) -> Classified:
+            return Classified(
+                **vars(scored),
+                classes=windows.classes,
+                data_sha256=windows.sha256,
+                command="wisp evaluate",
+                checkpoint_sha256=loaded.sha256,
+            )
+
         scored = score_run(
             run,
             protocol(PROTOCOL),
@@ -89,15 +99,10 @@ def evaluate(
             store=None if store is None else Store.open(store, create=True),
             relations=catalogue(relations),
             also=VIEWS,
+            admit=refusing(output, lambda scored: finished(scored).to_json(), force=force),
             origin="recomputed",
         )
-        result = Classified(
-            **vars(scored),
-            classes=windows.classes,
-            data_sha256=windows.sha256,
-            command="wisp evaluate",
-            checkpoint_sha256=loaded.sha256,
-        )
+        result = finished(scored)
     if output is not None:
         write_text(output, result.to_json(), force=force)
     return result

@@ -29,7 +29,7 @@ from evalframe.store import Store
 from evalframe.verbs import drawing
 from evalframe.verbs.arguments import loosely
 from evalframe.verbs.naming import axes, listed
-from evalframe.verbs.outputs import to_json, write_texts
+from evalframe.verbs.outputs import refuse_others, to_json, write_texts
 from evalframe.verbs.rescore import stored_run
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Run
@@ -238,12 +238,13 @@ def _finished(
         known_bad=known_bad,
         facts={"gate_id": gate_id, "run_with": {**facts, "tolerance": float(facts["tolerance"])}},
     )
+    told = {"gate.md": result.to_markdown(), "gate.json": result.to_json()}
+    files = {} if output is None else {output / name: text for name, text in told.items()}
+    refuse_others(files, force=force)
     if folder is not None:
         content = sha256_text(canonical_json([asdict(finding) for finding in findings]))
         folder.write_record("gate_findings", gate_id, table, inputs={**facts, "findings_sha256": content})
-    if output is not None:
-        files = {"gate.md": result.to_markdown(), "gate.json": result.to_json()}
-        write_texts({output / name: text for name, text in files.items()}, force=force)
+    write_texts(files, force=force)
     return result
 
 

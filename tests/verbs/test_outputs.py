@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import evalframe
 from evalframe.errors import InputError, StoreConflict
+from evalframe.protocols import protocol
 from evalframe.store import faults, staging
+from evalframe.verbs import demo_data
 from evalframe.verbs.outputs import to_json, write_text, write_texts
 
 
@@ -37,6 +43,34 @@ def test_of_files_that_belong_together_none_is_written_where_one_is_refused(tmp_
     write_texts(files, force=True)
     write_texts(files)
     assert {path: path.read_text() for path in tmp_path.iterdir()} == files
+
+
+def test_nothing_is_sealed_where_the_output_is_refused(tmp_path: Path) -> None:
+    """Else a command that failed would have changed what leaderboards show."""
+    windows, questions, sidecar = (tmp_path / name for name in ("w.npz", "q.jsonl", "side.json"))
+    windows.write_bytes(demo_data.windows(skill=0.7, seed=1))
+    questions.write_bytes(demo_data.questions(skill=0.7, seed=1))
+    values = dict.fromkeys(protocol("wisp-har").metrics, 0.5)
+    sidecar.write_text(json.dumps(values))
+    inventory, frozen = tmp_path / "inventory.csv", tmp_path / "frozen.csv"
+    line = {"model_id": "m", "method": "x", "dataset": "d", "fold": "0", "seed": "0"}
+    line |= {"checkpoint": "", "checkpoint_sha256": "", "sidecar": sidecar.name, "predictions": windows.name}
+    for path, row in ((inventory, line), (frozen, {"model_id": "m", **dict.fromkeys(values, "0.25")})):
+        path.write_text(f"{','.join(row)}\n{','.join(row.values())}\n")
+    commands: dict[Path, Callable[..., object]] = {
+        tmp_path / "wisp.json": partial(evalframe.wisp.score, windows),
+        tmp_path / "kev.json": partial(evalframe.kev.score, rows=questions),
+        tmp_path / "audit": partial(evalframe.wisp.audit, inventory, frozen),
+    }
+    for output, command in commands.items():
+        told = output if output.suffix else output / "audit.json"
+        write_text(told, "another result")
+        store = tmp_path / f"{output.stem}_store"
+        with pytest.raises(StoreConflict, match="holds a different result"):
+            command(output=output, store=store)
+        assert not list(store.rglob("*.parquet"))
+        command(output=output, store=store, force=True)
+        assert list(store.rglob("*.parquet"))
 
 
 def test_a_failed_write_leaves_nothing_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
