@@ -13,6 +13,7 @@ from evalframe.contracts import Column, Contract, contract, read_table, validate
 from evalframe.errors import IntervalsRefused
 from evalframe.sources.fields import file_sha256
 from evalframe.sources.floor_sessions import checked_name
+from evalframe.sources.values import is_text, normalised
 
 _SESSION = Column("session", "utf8", True, "Session name.")
 _FIRST = Column("first_row", "int64", True, "First row, from 0.", minimum=0)
@@ -82,7 +83,11 @@ def read_addressee(path: Path, lengths: Mapping[str, int]) -> Intervals:
 
 
 def _rows(path: Path, columns: Contract) -> list[dict[str, Any]]:
-    report = validate(columns, read_table(columns, path))
+    table = read_table(columns, path)
+    for i, field in enumerate(table.schema):
+        if is_text(field.type):
+            table = table.set_column(i, field.name, normalised(table[field.name]))
+    report = validate(columns, table)
     report.raise_for_failures(where=str(path))
     rows: list[dict[str, Any]] = report.valid.to_pylist()
     return rows

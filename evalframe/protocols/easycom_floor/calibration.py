@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,7 +145,7 @@ def read_folds(path: Path) -> tuple[Fold, ...]:
             hint=_FOLDS_HINT,
         ) from None
     folds = content.get("folds") if isinstance(content, Mapping) and set(content) == {"folds"} else None
-    if not isinstance(folds, list) or not folds or not all(_is_fold(fold) for fold in folds):
+    if not isinstance(folds, list) or not folds or not all(map(_is_fold, folds)):
         raise FoldsRefused(
             f"{path.name} does not say who calibrates whom",
             expected="folds: [{evaluate: [names], calibrate: [names]}], names as text, each once in its list",
@@ -153,7 +154,8 @@ def read_folds(path: Path) -> tuple[Fold, ...]:
             hint=_FOLDS_HINT,
         )
     return tuple(
-        Fold(str(number), tuple(fold["evaluate"]), tuple(fold["calibrate"])) for number, fold in enumerate(folds, 1)
+        Fold(str(number), *(tuple(map(_nfc, fold[role])) for role in ("evaluate", "calibrate")))
+        for number, fold in enumerate(folds, 1)
     )
 
 
@@ -171,7 +173,12 @@ def official_sessions(setting: str) -> tuple[str, ...]:
             where="--set official_test_sessions",
             hint="evalframe floor evaluate ... --set 'official_test_sessions=[\"Session_1\"]'",
         )
-    return tuple(names)
+    return tuple(map(_nfc, names))
+
+
+def _nfc(name: str) -> str:
+    """A session's name as it is known elsewhere: in another spelling it would pass the guard unseen."""
+    return unicodedata.normalize("NFC", name)
 
 
 def _is_fold(fold: Any) -> bool:
@@ -179,7 +186,9 @@ def _is_fold(fold: Any) -> bool:
         return False
     lists = (fold["evaluate"], fold["calibrate"])
     return all(
-        isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+        isinstance(names, list)
+        and all(isinstance(name, str) for name in names)
+        and len(set(map(_nfc, names))) == len(names)
         for names in lists
     )
 

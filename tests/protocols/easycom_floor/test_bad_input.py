@@ -11,8 +11,10 @@ import pytest
 
 from evalframe.errors import (
     ArchiveRefused,
+    CalibrationLeak,
     ContractError,
     EvalframeError,
+    FoldsRefused,
     ForecastRefused,
     IntervalsRefused,
     SessionMissing,
@@ -122,6 +124,33 @@ def test_segment_maps_that_are_refused(small: Path, lines: list[str], error: typ
     (small / "s.csv").write_text("\n".join(["session,first_row,n_rows", *lines, ""]))
     with pytest.raises(error):
         evaluate_small(small, segments=small / "s.csv")
+
+
+def test_two_spellings_of_a_session_are_one_session(small: Path) -> None:
+    """A composed letter here and a decomposed one there: in arrays, maps, annotation, folds and the guard alike."""
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    for path in ("target/a.npy", "run/pred/a.npy", "run/valid/a.npy"):
+        (small / path).rename((small / path).with_name(f"{decomposed}.npy"))
+    (small / "s.csv").write_text(f"session,first_row,n_rows\n{decomposed},0,40\nb,0,40\n")
+    (small / "a.csv").write_text(f"session,first_row,last_row,stratum\n{decomposed},0,39,addressed\n")
+    maps = {"segments": small / "s.csv", "addressee": small / "a.csv"}
+    runs = {"m": small / "run"}
+    done = evaluate(small / "target", runs=runs, sessions=[composed], calibration_sessions=["b"], **maps)
+    strata = json.loads(done.to_json())["strata"]
+    assert {row["stratum"] for row in strata if row["n_response_candidates"]} == {"addressed"}
+
+    def cross_fitted(evaluated: str, calibrating: str) -> None:
+        (small / "f.yaml").write_text(f"folds: [{{evaluate: [{evaluated}], calibrate: [{calibrating}]}}]")
+        evaluate(small / "target", runs=runs, sessions=[composed], cross_fit=small / "f.yaml")
+
+    cross_fitted(decomposed, "b")
+    with pytest.raises(CalibrationLeak):
+        cross_fitted(composed, decomposed)
+    with pytest.raises(FoldsRefused):
+        cross_fitted(composed, f"b, {composed}, {decomposed}")
+    official = {"official_test_sessions": json.dumps([decomposed])}
+    with pytest.raises(CalibrationLeak):
+        evaluate(small / "target", runs=runs, sessions=["b"], calibration_sessions=[composed], settings=official)
 
 
 def test_lines_of_other_sessions_are_not_looked_at(small: Path) -> None:
