@@ -19,15 +19,18 @@ _SECRET = re.compile(r"://[^/]*@|://.*\?")
 Groups = list[list[str]]
 
 
-def pasted(hint: str, command: Sequence[str], arguments: Sequence[str], *, overwrites: bool = True) -> str:
+def pasted(
+    hint: str, command: Sequence[str], arguments: Sequence[str], *, overwrites: bool = True, refused: str = ""
+) -> str:
     """`hint` as a command that can be pasted, where it is about options of the `arguments` that were given; else as it
-    is. command: the words of `arguments` that name the command. overwrites: whether it takes `--force`."""
+    is. command: the words of `arguments` that name the command. overwrites: whether it takes `--force`. refused: what
+    was found in place of what was expected: where that is a value that was typed, it is not typed again."""
     if any(_SECRET.search(word) for word in arguments):
         return hint
     asked, _, piece = hint.partition(" ... ")
     given = _groups(arguments)
     if piece and asked == shlex.join(["evalframe", *command]):
-        return _again(piece, given) or hint
+        return _again(piece, given, refused) or hint
     if forced := _FORCE.fullmatch(hint):
         return _line([*given, ["--force"]], f"or {forced[1]}") if overwrites else forced[1]
     if left_out := _LEAVE_OUT.match(hint):
@@ -39,10 +42,10 @@ def pasted(hint: str, command: Sequence[str], arguments: Sequence[str], *, overw
         return (
             _again(f"{'--run-prefix P' if _has_many_runs(given) else '--run-id ID'}  ({otherwise[1]})", given) or hint
         )
-    return (_again(hint, given) if _PIECE.match(hint) else None) or hint
+    return (_again(hint, given, refused) if _PIECE.match(hint) else None) or hint
 
 
-def _again(piece: str, given: Groups) -> str | None:
+def _again(piece: str, given: Groups, refused: str = "") -> str | None:
     """The command line with the options of `piece` in place of those it has; None where that is no command line."""
     remark = _REMARK.search(piece)
     said = "" if remark is None else next(text for text in remark.groups() if text)
@@ -51,7 +54,9 @@ def _again(piece: str, given: Groups) -> str | None:
     except ValueError:
         return None
     for option, *values in new:
-        for name in {value.partition("=")[0] if "=" in value else None for value in values or [""]}:
+        names = {value.partition("=")[0] if "=" in value else None for value in values or [""]}
+        # Of options that take NAME=VALUE often, the one that was refused may have another name, or none.
+        for name in names if None in names else names | {refused.strip("'").partition("=")[0]}:
             given = _without_twin(_without(given, option, name), option, name)
     return _line([*given, *new], said)
 

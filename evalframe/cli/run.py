@@ -31,7 +31,8 @@ def run(arguments: list[str]) -> int:
         from evalframe.cli.hints import pasted  # loaded by what failed
 
         command = _command(app, arguments)
-        error.hint = pasted(error.hint, command, arguments, overwrites=_takes(app, command, "--force"))
+        forced = _takes(app, command, "--force")
+        error.hint = pasted(error.hint, command, arguments, overwrites=forced, refused=error.found)
         return _failed(error, as_json="--json" in own, debug=debug)
     except CycloptsError as error:
         return _failed(_usage(error, app, arguments), as_json="--json" in own, debug=debug)

@@ -62,6 +62,19 @@ def test_what_would_be_said_twice_or_is_not_wanted_is_left_out(hint: str, typed:
     assert pasted(hint, ["x", "y"], ["x", "y", *shlex.split(typed)]) == f"evalframe x y {put}"
 
 
+@pytest.mark.parametrize(
+    ("hint", "typed", "found", "put"),
+    [
+        ("--key y_true=y_true", "--key foo=y_true time=t", "foo=y_true", "--key time=t --key y_true=y_true"),
+        ("--set NAME=VALUE", "--set =x n_bins=3", "'=x'", "--set n_bins=3 --set NAME=VALUE"),
+        ("--require g=all", "--require f=all --key f=x", "f=all", "--key f=x --require g=all"),
+        ("--set a=1", "--set b=2 a=3", "3 in row 4", "--set b=2 --set a=1"),
+    ],
+)
+def test_what_was_refused_is_not_typed_again(hint: str, typed: str, found: str, put: str) -> None:
+    assert pasted(hint, ["x"], ["x", *shlex.split(typed)], refused=found) == f"evalframe x {put}"
+
+
 def test_a_command_that_never_overwrites_is_not_told_to() -> None:
     hint = "name another --output, or add --force"
     assert pasted(hint, ["x"], ["x", "--output", "o"], overwrites=False) == "name another --output"
