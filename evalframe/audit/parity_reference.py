@@ -9,6 +9,7 @@ import ast
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -51,7 +52,7 @@ def read_pins(path: Path) -> tuple[Pin, ...]:
             expected='a JSON list of {"file", "sha256", "functions"}',
             found=str(error),
             where=str(path),
-            hint=f"python -m json.tool {path}",
+            hint=f"python -m json.tool {shlex.quote(str(path))}",
         ) from None
     return pins_of(entries, str(path))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -84,7 +85,9 @@ def _told(path: Path) -> Iterator[None]:
             expected=f"a complete {path.suffix.lower().lstrip('.')} file",
             found="no such file" if missing else str(error) or type(error).__name__,
             where=str(path),
-            hint=f"ls -l {path}" if missing else "write the file again; it is broken, cut off or of another format",
+            hint=f"ls -l {shlex.quote(str(path))}"
+            if missing
+            else "write the file again; it is broken, cut off or of another format",
         ) from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,5 +122,5 @@ def _drift(contract: Contract, path: Path, what: str, expected: str, found: str)
         expected=expected,
         found=found,
         where=str(path),
-        hint=f"evalframe validate {contract.name} {path}",
+        hint=f"evalframe validate {contract.name} {shlex.quote(str(path))}",
     )

@@ -7,13 +7,14 @@ values would be dropped unseen. A byte order mark is passed over.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from evalframe.errors import ChoiceRowRefused, FileUnreadable, RowTooLong
-from evalframe.sources.fields import unreadable
+from evalframe.sources.fields import unpacking, unreadable
 from evalframe.sources.strict_json import STRICT, NotANumber, RepeatedKey
 
 ROW_LIMIT = 16 << 20
@@ -166,17 +167,18 @@ def _refuse_length(path: Path, row: int, row_limit: int) -> NoReturn:
         expected=f"at most {row_limit} bytes a row",
         found=f"more in row {row} (from 0)",
         where=str(path),
-        hint=f"head -c 1000 {path}  # JSON lines need a line break after each row",
+        hint=f"head -c 1000 {shlex.quote(str(path))}  # JSON lines need a line break after each row",
     )
 
 
 def _broken(path: Path, row: int, found: str) -> FileUnreadable:
+    lines = "--json-lines " if path.suffix == ".jsonl" else ""
     return FileUnreadable(
         f"{path.name} cannot be read",
         expected="a JSON list of objects, or one JSON object a line, in UTF-8",
         found=f"{found}, in row {row} (from 0)",
         where=str(path),
-        hint=f"python -m json.tool {'--json-lines ' if path.suffix == '.jsonl' else ''}{path} > /dev/null",
+        hint=unpacking(path) or f"python -m json.tool {lines}{shlex.quote(str(path))} > /dev/null",
     )
 
 

@@ -28,6 +28,8 @@ from evalframe.sources.values import is_text
 TABLES = (".parquet", ".csv", ".arrow", ".feather")
 """Suffixes read as tables."""
 
+_UNPACKERS = {".gz": "gunzip", ".bz2": "bunzip2", ".xz": "unxz", ".zst": "unzstd"}
+
 
 @dataclass(frozen=True)
 class Fields:
@@ -117,10 +119,17 @@ def open_fields(
             expected=", ".join((".npz", *TABLES)),
             found=path.suffix or "no suffix",
             where=str(path),
-            hint=f"mv {shlex.quote(str(path))} {shlex.quote(str(path.with_suffix('.npz')))}  # if that is what it is",
+            hint=unpacking(path)
+            or f"mv {shlex.quote(str(path))} {shlex.quote(str(path.with_suffix('.npz')))}  # if that is what it is",
         )
     with opened as fields:
         yield fields
+
+
+def unpacking(path: Path) -> str | None:
+    """The command that unpacks a file whose suffix says that it is packed. None are read as they are."""
+    unpacker = _UNPACKERS.get(path.suffix)
+    return None if unpacker is None else f"{unpacker} -k {shlex.quote(str(path))}"
 
 
 def read_fields(path: Path, names: Sequence[str], required: Sequence[str]) -> Fields:

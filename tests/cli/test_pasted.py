@@ -98,3 +98,23 @@ def test_the_hint_of_a_refusal_works_when_it_is_pasted(store: Path, capsys: Outp
     hint = json.loads(capsys.readouterr().out)["error"]["hint"]
     assert hint.startswith(shlex.join(["evalframe", *words]))
     assert run(shlex.split(hint, comments=True)[1:]) == ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "command", "said"),
+    [
+        ("r w.jsonl", b"{", "kev score --output o.json --rows", "python -m json.tool --json-lines"),
+        ("r w.json.gz", b"\x1f\x8b", "kev score --output o.json --rows", "gunzip -k"),
+        ("r w.csv.zst", b"", "wisp score --output o.json --predictions", "unzstd -k"),
+        ("r w.csv", None, "validate class_predictions", "ls -l"),
+        ("r w.json", b"{", "kev verify-metrics --kev-root . --pins", "python -m json.tool"),
+    ],
+)
+def test_a_file_is_one_word_of_the_hint_about_it(
+    name: str, content: bytes | None, command: str, said: str, tmp_path: Path, capsys: Output
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    assert run([*command.split(), str(tmp_path / name), "--json"]) == ExitCode.USAGE
+    words = shlex.split(json.loads(capsys.readouterr().out)["error"]["hint"], comments=True)
+    assert words[: words.index(str(tmp_path / name))] == said.split()
