@@ -24,7 +24,7 @@ def pooled(plan: Plan) -> frozenset[str]:
         for relation in plan.relations
         if relation.name in plan.outputs
         and relation.layer not in ("metric", "calibration")
-        and (relation.layer != "state" or CLUSTER in relation.grain)
+        and (relation.layer not in ("state", "view") or CLUSTER in relation.grain)
     }
     for relation in reversed(plan.relations):
         if relation.name in shown:

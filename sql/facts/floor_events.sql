@@ -18,29 +18,38 @@ not: A ranking score, not a calibrated probability of the event.
 source: EasyCom floor events, "Event attribution"
 --- */
 WITH
-windows AS (
+-- Kept for the query alone: every thread takes some of the candidates there, also where a table of them is too short to
+-- be shared.
+decided AS MATERIALIZED (
     SELECT
         r.run_id, r.fold, r.role, r.session_index, r.session, r.first_row, r.last_row, r.cluster_id, r.cluster_unit,
         c.kind, c.boundary_row, c.decision_row, c.competing_row, c.transition_row, c.stratum,
-        h.horizon_steps, h.horizon_s,
-        c.decision_row + h.horizon_steps AS horizon_row,
-        least(c.decision_row + h.horizon_steps, coalesce(c.competing_row - 1, r.last_row), r.last_row) - c.decision_row
-            AS path_steps,
-        coalesce(
-            c.transition_row <= c.decision_row + h.horizon_steps
-            AND (c.competing_row IS NULL OR c.transition_row < c.competing_row),
-            FALSE
-        ) AS outcome,
         p.p_wearer,
         coalesce(p.n_valid, 0) AS n_valid
     FROM floor_candidates AS c
     JOIN floor_roles AS r ON r.recording = c.recording
-    JOIN floor_horizons AS h ON h.kind = c.kind
     LEFT JOIN floor_paths AS p
         ON p.run_id = r.run_id
         AND p.forecast_set = r.forecast_set
         AND p.session_index = r.session_index
         AND p.decision_row = c.decision_row
+),
+-- Both kinds have the same horizons. Joined by kind, one thread would do all that follows.
+windows AS (
+    SELECT
+        c.run_id, c.fold, c.role, c.session_index, c.session, c.first_row, c.last_row, c.cluster_id, c.cluster_unit,
+        c.kind, c.boundary_row, c.decision_row, c.competing_row, c.transition_row, c.stratum, c.p_wearer, c.n_valid,
+        h.horizon_steps, h.horizon_s,
+        c.decision_row + h.horizon_steps AS horizon_row,
+        least(c.decision_row + h.horizon_steps, coalesce(c.competing_row - 1, c.last_row), c.last_row) - c.decision_row
+            AS path_steps,
+        coalesce(
+            c.transition_row <= c.decision_row + h.horizon_steps
+            AND (c.competing_row IS NULL OR c.transition_row < c.competing_row),
+            FALSE
+        ) AS outcome
+    FROM decided AS c
+    CROSS JOIN (SELECT DISTINCT horizon_steps, horizon_s FROM floor_horizons) AS h
 )
 SELECT
     run_id,

@@ -12,12 +12,18 @@ merge:
   n_invalid: sum
   n_empty_window: sum
   n_truncated: sum
+poolable: true
 parameters: []
 definition: >-
   How the candidates of one kind ended at one horizon. n_positive and n_negative count scored events with and without
   the wearer's outcome; n_truncated those scored outcomes whose horizon runs past the recording, which the censoring
   rule keeps.
 --- */
+WITH
+-- Read as one cluster, all clusters have the same cells.
+cells AS (
+    SELECT DISTINCT run_id, population, stratum, cluster_id, fold, kind, horizon_steps, horizon_s FROM floor_cells
+)
 SELECT
     c.run_id,
     c.population,
@@ -36,9 +42,10 @@ SELECT
     CAST(coalesce(sum(n.n_invalid), 0) AS BIGINT) AS n_invalid,
     CAST(coalesce(sum(n.n_empty_window), 0) AS BIGINT) AS n_empty_window,
     CAST(coalesce(sum(CASE WHEN n.truncated THEN n.n_positive END), 0) AS BIGINT) AS n_truncated
-FROM floor_cells AS c
+FROM cells AS c
 LEFT JOIN floor_reached_counts AS n
     ON n.run_id = c.run_id
+    AND n.fold = c.fold
     AND n.cluster_id = c.cluster_id
     AND n.kind = c.kind
     AND n.horizon_steps = c.horizon_steps

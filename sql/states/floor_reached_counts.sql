@@ -3,13 +3,14 @@ name: floor_reached_counts
 layer: state
 title: Floor events per threshold reached
 inputs: [floor_events, operating_levels]
-grain: [run_id, stratum, cluster_id, kind, horizon_steps, truncated, threshold]
+grain: [run_id, fold, stratum, cluster_id, kind, horizon_steps, truncated, threshold]
 merge:
   n_positive: sum
   n_negative: sum
   n_censored: sum
   n_invalid: sum
   n_empty_window: sum
+poolable: true
 parameters: []
 definition: >-
   How evaluated candidates ended, by the highest threshold of any wanted recall that their score reaches; threshold is
@@ -19,6 +20,7 @@ not: stratum is the event's own, null without annotation; `all` is the sum over 
 -- Each event meets one level, however many recalls are wanted: events are read once for all that is counted.
 SELECT
     e.run_id,
+    e.fold,
     e.stratum,
     e.cluster_id,
     e.kind,
@@ -39,4 +41,4 @@ LEFT JOIN operating_levels AS t
     AND e.score >= t.threshold
     AND e.score < t.next_threshold
 WHERE e.role = 'evaluation'
-GROUP BY e.run_id, e.stratum, e.cluster_id, e.kind, e.horizon_steps, e.truncated, t.threshold
+GROUP BY e.run_id, e.fold, e.stratum, e.cluster_id, e.kind, e.horizon_steps, e.truncated, t.threshold

@@ -7,8 +7,10 @@ Sessions of 5,000 rows with turns of seconds are written as Parquet files of som
 calibrate. Each way answers the five rates at recalls 0.7, 0.8 and 0.9; they are compared before anything is printed.
 
     scan floor     DuckDB reads the columns that the relations read, and adds them up
-    relations      operating points from the calibration files, then states, some files at a time, then metrics of them
-    and rankings   the same with both average precisions
+    relations      operating points from the calibration files, then states, some files at a time, then metrics of them,
+                   clusters left together and the run named beside the rows as in scoring
+    per cluster    the same with the states of every session kept apart, as comparing needs them
+    and rankings   as relations, with both average precisions
     numpy          the same files read with PyArrow, whole-array NumPy file by file
     loop           the same files, one event at a time
 
@@ -34,6 +36,7 @@ import pyarrow.parquet as pq
 
 from evalframe.contracts import conform, contract
 from evalframe.engines.duckdb import DuckDB
+from evalframe.engines.pooling import pooled
 from evalframe.protocols.easycom_floor import PRE_BOUNDARY
 from evalframe.relations import catalogue, plan
 from tests.benchmarks.timing import Timing, best, peak_memory
@@ -156,11 +159,14 @@ def scan_floor(folder: Path, size: Size) -> None:
         engine.query('SELECT sum(session_index), sum("row"), sum(p_wearer[1]), sum(len(valid)) FROM floor_forecasts')
 
 
-def relations(folder: Path, size: Size, rankings: bool) -> dict[str, pa.Table]:
+def relations(folder: Path, size: Size, rankings: bool, together: bool) -> dict[str, pa.Table]:
     """The rates by the relations: memory follows the files, not the frames."""
     states = ("floor_trigger_counts", "floor_short_resume_counts", *(("floor_score_groups",) if rankings else ()))
     metrics = (*RATES, *(RANKINGS if rankings else ()))
     settings = PRE_BOUNDARY.settings()
+    known = frozenset({"operating_points"})
+    whole = plan(catalogue(), metrics, parameters=settings, given=known, pooled=together, run_id=RUN)
+    wanted = whole.part(states, known, pooled(whole))
     with DuckDB(threads=size.threads, memory_limit=size.memory_limit) as engine:
         engine.bind("floor_addressee", contract("floor_addressee").empty())
         engine.bind(
@@ -179,12 +185,11 @@ def relations(folder: Path, size: Size, rankings: bool) -> dict[str, pa.Table]:
         parts: dict[str, list[pa.Table]] = {state: [] for state in states}
         for numbers in size.parts:
             _bind(engine, folder, size, numbers, "evaluation")
-            wanted = plan(catalogue(), states, parameters=settings, given=frozenset({"operating_points"}))
             for state, rows in engine.evaluate(wanted).items():
                 parts[state].append(rows)
         for state, tables in parts.items():
             engine.bind(state, pa.concat_tables(tables))
-        return engine.evaluate(plan(catalogue(), metrics, parameters=settings, given=frozenset(states)))
+        return engine.evaluate(whole.part(metrics, frozenset(states), pooled(whole)))
 
 
 def _bind(engine: DuckDB, folder: Path, size: Size, numbers: list[int], role: str) -> None:
@@ -329,8 +334,9 @@ def ways(
     """Each with its arguments: another process can run it too."""
     every: dict[str, tuple[Callable[..., Any], tuple[object, ...]]] = {
         "scan floor": (scan_floor, (folder, size)),
-        "relations": (relations, (folder, size, False)),
-        "and rankings": (relations, (folder, size, True)),
+        "relations": (relations, (folder, size, False, True)),
+        "per cluster": (relations, (folder, size, False, False)),
+        "and rankings": (relations, (folder, size, True, True)),
         "numpy": (peer, (folder, size, vectorised)),
         "loop": (peer, (folder, size, one_by_one)),
     }
@@ -371,7 +377,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--memory-limit", default="1GB")
-    parser.add_argument("--without", nargs="*", default=[], choices=["and rankings", "numpy", "loop"])
+    parser.add_argument("--without", nargs="*", default=[], choices=["per cluster", "and rankings", "numpy", "loop"])
     parser.add_argument("--folder", type=Path, help="an empty folder for the data (default: a temporary one)")
     return parser.parse_args()
 

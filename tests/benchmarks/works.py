@@ -145,7 +145,7 @@ WORKS = {
     "frames": Work(
         "floor events, 10 horizons",
         _frames,
-        ("relations", "and rankings"),
+        ("relations", "per cluster", "and rankings"),
         floor="scan floor",
         at_most={"relations": 3},
         at_least={"numpy": 1 / 1.2, "loop": 2.5},

@@ -33,6 +33,10 @@ def relations(tmp_path: Path) -> Catalogue:
     for name, (layer, head, _) in parts.items():
         text = f"/* ---\nname: {name}\nlayer: {layer}\ntitle: t\n{head}\nparameters: []\ndefinition: d\n--- */\n"
         (tmp_path / f"{name}.sql").write_text(text + bodies[name])
+    (tmp_path / "shown.sql").write_text(
+        "/* ---\nname: shown\nlayer: view\ntitle: t\ninputs: [sums]\ngrain: [run_id]\nparameters: []\n"
+        "definition: d\n--- */\nSELECT run_id, count(*) AS n_rows FROM sums GROUP BY run_id"
+    )
     (tmp_path / "total.sql").write_text(
         "/* ---\nname: total\nlayer: metric\ntitle: t\ninputs: [sums]\ngrain: [run_id]\nunit: count\nbetter: none\n"
         "denominator: data\nparameters: []\ndefinition: d\n--- */\n"
@@ -58,6 +62,12 @@ def test_clusters_that_an_output_shows_stay_apart(relations: Catalogue) -> None:
     answers = evaluated(relations, ["total", "sums"], wanted=True)
     assert answers["sums"].column("cluster_id").to_pylist() == ["a", "b", "c"]
     assert answers["total"].column("n_items").to_pylist() == [3]
+
+
+def test_a_view_of_no_single_cluster_keeps_none_apart(relations: Catalogue) -> None:
+    answers = evaluated(relations, ["total", "shown"], wanted=True)
+    assert answers["shown"].to_pylist() == [{"run_id": "r", "n_rows": 1}]
+    assert answers["total"].column("n_items").to_pylist() == [1]
 
 
 def test_only_poolable_relations_are_pooled_and_only_on_request(relations: Catalogue) -> None:

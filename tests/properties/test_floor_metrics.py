@@ -16,6 +16,7 @@ import pytest
 from evalframe.engines.duckdb import DuckDB
 from evalframe.protocols.easycom_floor import TIMINGS, by_timing
 from evalframe.relations import catalogue, plan
+from tests.engines.systems import in_order
 from tests.oracles import floor as oracle
 from tests.oracles.floor import RESPONSE, YIELD
 from tests.properties.floor_worlds import STRATA, random_session, world_tables
@@ -68,13 +69,20 @@ class World:
         return [(stratum, horizon) for stratum in self.strata for horizon in range(1, 11)]
 
 
-def _score(sessions: list[oracle.Session], folds: Folds, timing: str) -> dict[str, pa.Table]:
+def _score(
+    sessions: list[oracle.Session],
+    folds: Folds,
+    timing: str,
+    also: Sequence[str] = ("floor_event_counts", "floor_event_report"),
+    *,
+    together: bool = False,
+) -> dict[str, pa.Table]:
     protocol = by_timing(timing)
-    wanted = (*protocol.metrics, *protocol.stored, "floor_event_counts")
+    wanted = (*protocol.metrics, *protocol.stored, *also)
     with DuckDB(threads=1) as engine:
         for name, table in world_tables(sessions, folds, RECALLS).items():
             engine.bind(name, table)
-        return engine.evaluate(plan(catalogue(), wanted, parameters=protocol.settings()))
+        return engine.evaluate(plan(catalogue(), wanted, parameters=protocol.settings(), pooled=together))
 
 
 WORLDS = [
@@ -249,6 +257,16 @@ def test_worlds_reach_every_reason() -> None:
         for metric in RATES:
             reasons |= set(world.answers[metric]["reason"].to_pylist())
     assert reasons == {None, "no_items", "no_positives", "all_censored", "no_calibration_positives"}
+
+
+@pytest.mark.parametrize("shown", ["floor_event_report", "floor_event_counts", "floor_reached_counts"])
+def test_clusters_left_together_stay_apart_by_fold(shown: str) -> None:
+    """Every fold has thresholds of its own. What is asked for besides may keep some of the states per cluster."""
+    timing, *_ = chosen = next(world for world in WORLDS if world[0] == "post-boundary" and world[3] > 1)
+    apart = _built(*chosen)
+    together = _score(apart.sessions, apart.folds, timing, (shown,), together=True)
+    for name in (*by_timing(timing).metrics, *({shown} & {"floor_event_report"})):
+        assert in_order(together[name]).equals(in_order(apart.answers[name])), name
 
 
 def test_strata_names_are_those_of_the_contract() -> None:

@@ -29,8 +29,8 @@ MUTATIONS = {
     ),
     "the window holds the competing row": (
         "facts/floor_events",
-        "coalesce(c.competing_row - 1, r.last_row)",
-        "coalesce(c.competing_row, r.last_row)",
+        "coalesce(c.competing_row - 1, c.last_row)",
+        "coalesce(c.competing_row, c.last_row)",
         "facts/floor_events__competing_row_is_excluded",
     ),
     "the wearer is read on both sides": (
