@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """Runs and options of one comparison; () means what the protocol names.
+    """Runs and options of one comparison; () means what the protocol names. What is asked for twice is asked for once.
 
     baseline, candidates: RUN arguments as given, an id or `key=value,...`. metrics: published names. horizons in
     seconds. pair_on: tags that pair the runs of two groups. recall_slack: by how much less recall may be reached before
@@ -40,6 +40,9 @@ class Request:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant: no candidate, a run named twice, no replicates."""
+        for name in ("metrics", "horizons", "recalls", "strata"):
+            # A row that stands twice would be two members of Holm's family.
+            object.__setattr__(self, name, tuple(dict.fromkeys(getattr(self, name))))
         if not self.candidates:
             raise _refuse("nothing to compare with", "--candidate RUN ...", "no candidate", "--candidate RUN")
         twice = _repeated((self.baseline, *self.candidates))

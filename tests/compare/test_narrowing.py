@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from evalframe.compare.cells import Cell
+from evalframe.compare.request import Request
 from evalframe.compare.resampling import Narrowing
 from evalframe.relations import catalogue
 from evalframe.store import Store
 from evalframe.verbs.compare import compare
+from tests.compare.building import add_run, items
 
 ALL_HORIZONS = """/* ---
 name: response_share
@@ -37,6 +39,17 @@ FROM floor_event_counts
 WHERE kind = 'response' AND population = 'observed'
 GROUP BY run_id, stratum
 """
+
+
+def test_what_is_asked_for_twice_is_asked_for_once(store: Store) -> None:
+    """A row that stood twice would be two members of Holm's family, and double its p."""
+    for name in ("a", "b"):
+        add_run(store, name, items(40, 6, skill=0.7, seed=ord(name)))
+    once = compare(store, "a", ["b"], replicates=20, metrics="accuracy", strata="all")
+    twice = compare(store, "a", ["b"], replicates=20, metrics=["accuracy"] * 2, strata=["all"] * 2)
+    assert twice.to_pylist() == once.to_pylist()
+    assert twice.outcome.family == once.outcome.family
+    assert Request("a", ("b",), horizons=(1.0, 2.0, 1.0), recalls=(0.8, 0.8)).horizons == (1.0, 2.0)
 
 
 def test_cells_without_a_horizon_keep_every_horizon() -> None:
