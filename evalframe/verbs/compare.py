@@ -137,25 +137,35 @@ class Comparison(Rows):
         return lines
 
     def summary(self) -> list[str]:
-        """For every candidate, on how many primary metrics it is better or worse."""
+        """For every candidate, on how many primary values it is better or worse; of all, where none is primary."""
         lines = []
+        judged, called = self._judged()
         for run in dict.fromkeys(row["candidate_run"] for row in self.outcome.rows):
-            rows = [r for r in self._judged() if r["candidate_run"] == run and r["ci_low"] is not None]
+            rows = [r for r in judged if r["candidate_run"] == run and r["ci_low"] is not None]
             if not rows:
                 continue
             read = [reading(row) for row in rows]
             counts = ", ".join(f"{word} on {read.count(word)}" for word in (BETTER, WORSE, UNCLEAR) if word in read)
             held = sum(row["p_adjusted"] is not None and row["p_adjusted"] < marks.ALPHA for row in rows)
-            about = f"of {len(rows)} {'primary values' if self.primary else 'values'}"
             lines.append(
-                f"{run} against {self.request.baseline}: {counts} {about}; p < {marks.ALPHA} after Holm on {held}"
+                f"{run} against {self.request.baseline}: {counts} of {len(rows)} {called};"
+                f" p < {marks.ALPHA} after Holm on {held}"
             )
         return lines
 
-    def _judged(self) -> list[dict[str, Any]]:
-        """The rows that a verdict is about: primary metrics, and no additional test of them."""
+    def _judged(self) -> tuple[list[dict[str, Any]], str]:
+        """The rows that a verdict is about, and what they are called: primary metrics where the protocol judges by
+        them, or else all, and no additional test of either."""
+        rules = protocol_of(f"{self.protocol['name']}/{self.protocol['version']}")
         rows = [row for row in self.outcome.rows if row["metric"] not in METHODS]
-        return [row for row in rows if row["metric"] in self.primary] or rows
+        primary = [
+            row
+            for row in rows
+            if row["metric"] in self.primary
+            and row["stratum"] == rules.primary_stratum
+            and rules.judges_at(row["recall"])
+        ]
+        return (primary, "primary values") if primary else (rows, "values")
 
     def specs(self) -> dict[str, Any]:
         """Forest plots of the changes, one per unit."""

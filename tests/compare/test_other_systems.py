@@ -128,6 +128,23 @@ def test_floor_events(forecasts: Store, monkeypatch: pytest.MonkeyPatch) -> None
     assert [row["recall"] for row in asked.to_pylist()] == [0.5]
 
 
+@pytest.mark.parametrize(
+    ("metric", "recall", "called"),
+    [
+        ("yield_recall", 0.8, "1 values"),
+        ("continue_false_stop_rate_at_recall", 0.5, "1 values"),
+        ("continue_false_stop_rate_at_recall", 0.8, "1 primary values"),
+    ],
+)
+def test_a_value_is_called_primary_where_the_family_holds_it(
+    forecasts: Store, metric: str, recall: float, called: str
+) -> None:
+    found = compare(forecasts, "a", ["b"], replicates=30, recalls=[recall], metrics=[metric], horizons=[2.0])
+    (said,) = found.summary()
+    assert f" of {called}; " in said
+    assert len(found.outcome.family["members"]) == ("primary" in called)
+
+
 @pytest.fixture(
     scope="module",
     params=[(5, 0, "session"), (5, 2, "session"), (1, 0, "candidate")],
