@@ -25,9 +25,10 @@ class Clustering:
     facts: Mapping[str, pa.Table]
     renamed: Mapping[tuple[str, str], str]
 
-    def apply(self, states: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-        """The states with their clusters renamed; rows of one cluster are merged when they are resampled."""
-        return {name: self._renamed(table) if self.renamed else table for name, table in states.items()}
+    def read(self, reader: Reader, names: Sequence[str], sides: Sequence[Side]) -> dict[str, pa.Table]:
+        """Relations with these clusters; rows of one cluster are merged when they are resampled."""
+        found = reader.standing_in(self.facts).read(names, sides)
+        return {name: self._renamed(table) if self.renamed else table for name, table in found.items()}
 
     def _renamed(self, table: pa.Table) -> pa.Table:
         pairs = zip(table["run_id"].to_pylist(), table["cluster_id"].to_pylist(), strict=True)

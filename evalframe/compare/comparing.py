@@ -126,7 +126,7 @@ class Comparing:
         if not discordant.wanted(self.protocol, self.metrics):
             return []
         strata = strata_of(self.request, self.protocol)
-        return discordant.rows(reader, self.catalogue, self.protocol, rows, pair, strata)
+        return discordant.rows(reader, self.catalogue, self.protocol, rows, pair, strata, measured.clustering)
 
     def _group(self, pairing: Pairing, pairs: Sequence[tuple[Side, Side]], outcome: Outcome) -> None:
         from evalframe.compare.groups import group_rows

@@ -16,6 +16,7 @@ from evalframe.stats.mcnemar import mcnemar
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from evalframe.compare.clustering import Clustering
     from evalframe.compare.sides import Side
     from evalframe.compare.states import Reader
     from evalframe.protocols import Protocol
@@ -46,8 +47,12 @@ def rows(
     compared: Sequence[Mapping[str, Any]],
     pair: tuple[Side, Side],
     strata: Sequence[str],
+    clustering: Clustering | None = None,
 ) -> list[dict[str, Any]]:
-    """Two rows (exact, mid-p) for every stratum in which the metric itself is compared; `compared`: the pair's rows."""
+    """Two rows (exact, mid-p) for every stratum in which the metric itself is compared; `compared`: the pair's rows.
+
+    clustering: other clusters than the protocol's.
+    """
     assert protocol.paired is not None
     metric, source = protocol.paired
     relation = catalogue[metric]
@@ -55,7 +60,8 @@ def rows(
     chosen = [stratum for stratum in strata if stratum in allowed]
     if not chosen:
         return []
-    answers = reader.read([source], pair)[source]
+    read = reader.read([source], pair) if clustering is None else clustering.read(reader, [source], pair)
+    answers = read[source]
     found = []
     for stratum in chosen:
         inside = columns.rows(answers, places(answers["stratum"], [stratum]) == 0)

@@ -14,6 +14,7 @@ from evalframe.compare.sampling import Sampler
 from evalframe.compare.uncertainty import Resampler
 
 if TYPE_CHECKING:
+    from evalframe.compare.clustering import Clustering
     from evalframe.compare.request import Request
     from evalframe.compare.reselecting import Reselection
     from evalframe.compare.sides import Side
@@ -46,7 +47,8 @@ class Measured:
         beside = [recall for metric in metrics if (recall := recall_metric(metric)) in every_metric]
         shown = tuple(dict.fromkeys((*metrics, *(name for name in beside if name is not None))))
         cut = [state.name for state in catalogue.cluster_states(*dict.fromkeys((*shown, *every_metric)))]
-        states = self._states(reader, protocol, cut, sides, request)
+        self.clustering = self._clustering(reader, protocol, cut, sides, request)
+        states = reader.read(cut, sides) if self.clustering is None else self.clustering.read(reader, cut, sides)
         needed = catalogue.tables(*shown, given=frozenset(cut))
         runs = [side.run_id for side in sides]
         dimensions: dict[str, pa.Table] = {name: reader.table(name, runs) for name in needed}
@@ -65,16 +67,15 @@ class Measured:
         self.cluster = unit or request.cluster or protocol.cluster
 
     @staticmethod
-    def _states(
+    def _clustering(
         reader: Reader, protocol: Protocol, names: Sequence[str], sides: Sequence[Side], request: Request
-    ) -> dict[str, pa.Table]:
-        """The states by the clusters asked for."""
+    ) -> Clustering | None:
+        """The clusters asked for, where they are not the protocol's."""
         if request.cluster is None or request.cluster == protocol.cluster:
-            return reader.read(names, sides)
+            return None
         from evalframe.compare.clustering import clustering
 
-        others = clustering(reader, protocol, request.cluster, names, sides)
-        return others.apply(reader.standing_in(others.facts).read(names, sides))
+        return clustering(reader, protocol, request.cluster, names, sides)
 
     def point(self, side: Side, relation: Relation, cell: Cell) -> Point | None:
         """The point estimate of one side in one cell; None where it has none."""

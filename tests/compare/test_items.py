@@ -29,6 +29,19 @@ def test_nine_against_one(store: Store, participants: int, flags: list[str]) -> 
     assert exact["p_adjusted"] is None
 
 
+@pytest.mark.parametrize(
+    ("participants", "cluster", "flags"),
+    [(3, "sample_id", ["additional"]), (20, "class_index", ["additional", "ignores_clusters"])],
+)
+def test_clusters_that_are_asked_for_are_those_that_are_ignored(
+    store: Store, participants: int, cluster: str, flags: list[str]
+) -> None:
+    add_run(store, "a", answers([True] * 9 + [False] + [True] * 10, participants))
+    add_run(store, "b", answers([False] * 9 + [True] + [True] * 10, participants))
+    found = by_metric(compare(store, "a", ["b"], replicates=50, metrics=["accuracy"], cluster=cluster))
+    assert (found["mcnemar_exact"]["flags"], round(found["mcnemar_exact"]["p_value"], 5)) == (flags, 0.02148)
+
+
 def test_items_without_identity_cannot_be_paired(store: Store) -> None:
     rows = [row._replace(sample_id=None) for row in items(60, 4, skill=0.7, seed=1)]
     add_run(store, "a", rows)
