@@ -63,22 +63,17 @@ class Gate:
             return f"{at} has no change ({row['reason']})"
         sign = 1.0 if row["better"] == "higher" else -1.0
         margin = self.margin / 100.0 if row["unit"] == PROPORTION else self.margin
+        limit = 0.0 - sign * margin  # from 0, so that it is never -0
         if not self.by_interval:
             gain = sign * row["change"]
             return (
-                None
-                if gain >= -margin - _ROUND_OFF
-                else f"{at} moved by {row['change']:.6g}, the limit is {-sign * margin:.6g}"
+                None if gain >= -margin - _ROUND_OFF else f"{at} moved by {row['change']:.6g}, the limit is {limit:.6g}"
             )
         if row["ci_low"] is None:
             return f"{at} has no interval ({row['reason']})"
         worst = row["ci_low"] if sign > 0 else -row["ci_high"]
         bounds = f"[{row['ci_low']:.6g}, {row['ci_high']:.6g}]"
-        return (
-            None
-            if worst > -margin + _ROUND_OFF
-            else f"{at}: the interval {bounds} does not rule out {-sign * margin:.6g}"
-        )
+        return None if worst > -margin + _ROUND_OFF else f"{at}: the interval {bounds} does not rule out {limit:.6g}"
 
 
 class GateResult(NamedTuple):

@@ -308,7 +308,7 @@ def _asked(known: Catalogue, request: Request, every: Sequence[str], rules: Prot
     default = tuple(known[metric].published for metric in every if metric not in rules.secondary)
     wanted = tuple(dict.fromkeys((*(request.metrics or default), *(gate.metric for gate in request.gates))))
     if missing := [name for name in wanted if name not in names]:
-        raise no_metric(missing[0], rules, names)
+        raise no_metric(missing[0], rules, names, "--metric" if missing[0] in request.metrics else "--fail-if-worse")
     return tuple(names[name] for name in wanted)
 
 

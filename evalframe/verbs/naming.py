@@ -62,12 +62,12 @@ def axes(layout: str) -> Layout:
     return cast("Layout", layout.upper())
 
 
-def no_metric(name: str, protocol: Protocol, known: Iterable[str]) -> UnknownName:
+def no_metric(name: str, protocol: Protocol, known: Iterable[str], where: str = "--metric") -> UnknownName:
     """The error for a metric that is none of those that a protocol, or a run under it, has."""
     return UnknownName(
         f"{protocol.label} has no metric {name!r}",
         expected=", ".join(sorted(known)),
         found=name,
-        where="--metric",
+        where=where,
         hint=f"evalframe explain {protocol.label}",
     )

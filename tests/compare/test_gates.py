@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evalframe.compare.gates import Gate
-from evalframe.errors import ExitCode, UsageError
+from evalframe.errors import ExitCode, UnknownName, UsageError
 from evalframe.store import Store
 from evalframe.verbs.compare import compare
 from tests.compare.building import Item, add_run
@@ -85,3 +85,18 @@ def test_every_candidate_must_pass(store: Store) -> None:
     assert [gate["passed"] for gate in bad.body()["fail_if_worse"]] == [False]
     assert "worse: accuracy" in bad.gates[0].failures[0]
     assert compare(store, "a", ["worse"], replicates=20, fail_if_worse=["accuracy:10"]).exit_code == ExitCode.OK
+
+
+@pytest.mark.parametrize("by_interval", [False, True])
+def test_a_limit_of_nothing_has_no_sign(by_interval: bool) -> None:
+    (why,) = Gate("accuracy", by_interval=by_interval).verdict([row()]).failures
+    assert why.endswith(" 0")
+
+
+def test_an_unknown_metric_of_a_check_is_said_to_be_of_the_check(store: Store) -> None:
+    rows = [Item(f"{p}/{i}", f"p{p}", i % 3, i % 3) for p in range(2) for i in range(3)]
+    for name in ("a", "b"):
+        add_run(store, name, rows)
+    with pytest.raises(UnknownName) as refused:
+        compare(store, "a", ["b"], fail_if_worse=["f2"])
+    assert refused.value.where == "--fail-if-worse"
