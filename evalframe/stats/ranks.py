@@ -107,7 +107,7 @@ def roc_auc(groups: ScoreGroups, weights: Weights) -> Floats:
 
 
 def coverage(accepted: Floats) -> Floats:
-    """Accepted / items, from the three rows that `risk_and_most_confident` gives for a fraction."""
+    """Accepted / items, from the three rows that `selective` gives for a fraction."""
     return _divide(np.where(accepted[0] > 0, accepted[0], np.nan), accepted[2])
 
 
@@ -132,20 +132,19 @@ def selective(
     """
     items = _items(groups, weights)
     ranked = items - weights.astype(np.float64, copy=False) @ groups.unranked
-    area, seen = np.zeros(len(weights)), np.zeros(len(weights))
+    area = np.zeros(len(weights))
     places = [np.minimum(np.maximum(np.ceil(items * f.numerator / f.denominator), 1.0), ranked) for f in fractions]
     found = np.zeros((len(fractions), 2, len(weights)))
     within = np.zeros((len(budgets), len(weights)))
     for block in _cumulative(groups, weights, _every_group(groups)):
         area += _sum_of_products(block.total_added(), block.marked_share())
         for (total, marked), place in zip(found, places, strict=True):
-            reached = np.flatnonzero((seen < place) & (block.total[-1] >= place))
+            reached = np.flatnonzero((block.total[0] < place) & (block.total[-1] >= place))
             first = 1 + (block.total[1:, reached] >= place[reached]).argmax(axis=0)
             total[reached], marked[reached] = block.total[first, reached], block.marked[first, reached]
         for most, budget in zip(within, budgets, strict=True):
             np.maximum(most, block.most_within(budget), out=most)
-        seen = block.total[-1].copy()
-    risk = _divide(np.where(seen > 0, area, np.nan), items)
+    risk = _divide(np.where(ranked > 0, area, np.nan), items)
     accepted = (row for total, marked in found for row in (total, marked, items))
     return np.stack([risk, *accepted, *(_divide(most, items) for most in within)])
 
