@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, TypeVar, cast
 
@@ -40,17 +41,22 @@ def write_texts(files: Mapping[Path, str], *, force: bool = False) -> None:
 def refuse_others(files: Mapping[Path, str], *, force: bool = False) -> None:
     """Raise what `write_texts` would, before anything else is written that belongs to the files."""
     for path, text in files.items():
-        _stands(path, text.encode("utf-8"), force=force)
+        _stands(path, partial(text.encode, "utf-8"), force=force)
 
 
 def refusing(output: Path | None, text: Callable[[T], str], *, force: bool = False) -> Callable[[T], None]:
-    """`refuse_others` for the one file that a result is told in, if it is told in one."""
-    return lambda result: refuse_others({} if output is None else {output: text(result)}, force=force)
+    """`refuse_others` for the one file that a result is told in, if any; `text` is asked where a file stands there."""
+
+    def refuse(result: T) -> None:
+        if output is not None:
+            _stands(output, lambda: text(result).encode("utf-8"), force=force)
+
+    return refuse
 
 
 def write_bytes(path: Path, data: bytes, *, force: bool = False) -> bool:
     """`write_text` for bytes."""
-    if _stands(path, data, force=force):
+    if _stands(path, lambda: data, force=force):
         return False
     with staging.made(path) as new:
         staging.put(new, data)
@@ -120,9 +126,9 @@ class _Hashed(io.RawIOBase):
         return self._at
 
 
-def _stands(path: Path, data: bytes, *, force: bool) -> bool:
+def _stands(path: Path, data: Callable[[], bytes], *, force: bool) -> bool:
     with staging.writing(path):
-        return _is_there(path, lambda: path.read_bytes() == data, force=force)
+        return _is_there(path, lambda: path.read_bytes() == data(), force=force)
 
 
 def _is_there(path: Path, same: Callable[[], bool], *, force: bool) -> bool:

@@ -103,8 +103,8 @@ def score(
     settings: protocol parameters that differ from the default. relations: with a folder of the user's, its metrics that
     the run's tables can feed are scored too. also: relations whose rows the caller is given as tables. look: called
     before anything is written, to ask for parts of what is too long to be given as a table. admit: given the result
-    before it is sealed; where it raises, nothing is. taint: why the numbers must
-    not be taken for a result (kept in every row).
+    before it is sealed; where it raises, nothing is. taint: why the numbers must not be taken for a result (kept in
+    every row).
     Raises ContractError before anything is computed or written when a table breaks its contract.
     """
     relations = relations or catalogue()

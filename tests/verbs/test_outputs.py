@@ -15,7 +15,7 @@ from evalframe.errors import InputError, StoreConflict
 from evalframe.protocols import protocol
 from evalframe.store import faults, staging
 from evalframe.verbs import demo_data
-from evalframe.verbs.outputs import to_json, write_text, write_texts
+from evalframe.verbs.outputs import refusing, to_json, write_text, write_texts
 
 
 def test_the_same_result_again_is_a_no_op(tmp_path: Path) -> None:
@@ -43,6 +43,24 @@ def test_of_files_that_belong_together_none_is_written_where_one_is_refused(tmp_
     write_texts(files, force=True)
     write_texts(files)
     assert {path: path.read_text() for path in tmp_path.iterdir()} == files
+
+
+def test_a_result_is_told_only_where_there_is_a_file_to_compare_it_with(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def text(result: str) -> str:
+        told.append(result)
+        return result
+
+    output = tmp_path / "out.json"
+    refusing(None, text)("a")
+    refusing(output, text)("a")
+    assert told == []
+    write_text(output, "a")
+    refusing(output, text)("a")
+    assert told == ["a"]
+    with pytest.raises(StoreConflict):
+        refusing(output, text)("b")
 
 
 def test_nothing_is_sealed_where_the_output_is_refused(tmp_path: Path) -> None:
