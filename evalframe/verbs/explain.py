@@ -21,6 +21,7 @@ from evalframe.verbs import drawing
 from evalframe.verbs.arguments import loosely
 from evalframe.verbs.explain_dialect import in_dialect
 from evalframe.verbs.explanations import Explanation, of_protocol, of_relation, of_table
+from evalframe.verbs.naming import none_or_more
 from evalframe.verbs.rescore import stored_run
 from evalframe.verbs.sql import default_parameters
 
@@ -47,14 +48,7 @@ def explain(
     dialect: show the relation's chain above facts as SQL of another engine instead.
     Raises UnknownName, with the nearest names, for a name that is none of the three.
     """
-    if limit < 0:
-        raise UsageError(
-            "fewer rows than none cannot be shown",
-            expected="0 or more",
-            found=str(limit),
-            where="--limit",
-            hint="--limit 10",
-        )
+    none_or_more(limit, "--limit", "fewer rows than none cannot be shown", "--limit 10")
     known = catalogue(relations)
     if dialect is not None:
         return in_dialect(known, name, dialect, settings or {})

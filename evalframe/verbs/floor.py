@@ -24,7 +24,7 @@ from evalframe.verbs.arguments import loosely
 from evalframe.verbs.floor_files import REPORT, RunRows, table_of
 from evalframe.verbs.floor_inputs import Asked, Question, ask, calibration_of, folders_of
 from evalframe.verbs.floor_timelines import ORDER, Tracks, first_candidates, timeline
-from evalframe.verbs.naming import listed, named, said_once
+from evalframe.verbs.naming import listed, named, none_or_more, said_once
 from evalframe.verbs.outputs import to_json, write_texts
 from evalframe.verbs.results import Rows
 from evalframe.verbs.score import Run, Scored, score
@@ -182,14 +182,12 @@ def evaluate(
             where="--decision-timing",
             hint=f"evalframe floor evaluate ... --decision-timing {PRE}",
         )
-    if print_event_timelines < 0:
-        raise UsageError(
-            "fewer timelines than none cannot be printed",
-            expected="0 or more",
-            found=str(print_event_timelines),
-            where="--print-event-timelines",
-            hint="--print-event-timelines 3",
-        )
+    none_or_more(
+        print_event_timelines,
+        "--print-event-timelines",
+        "fewer timelines than none cannot be printed",
+        "--print-event-timelines 3",
+    )
     protocol = by_timing(decision_timing)
     _refuse_derived(settings or {})
     given = {"midturn_pause_max_seconds": midturn_pause_max_seconds, "row_seconds": row_seconds}

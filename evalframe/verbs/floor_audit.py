@@ -22,6 +22,7 @@ from evalframe.verbs import drawing
 from evalframe.verbs.arguments import loosely
 from evalframe.verbs.floor_stored import Place, StoredEvents
 from evalframe.verbs.floor_timelines import Event, timeline
+from evalframe.verbs.naming import none_or_more
 from evalframe.verbs.outputs import to_json, write_text
 from evalframe.verbs.results import Rows
 
@@ -136,14 +137,7 @@ def audit_sheet(
             where="--events",
             hint="evalframe floor audit-sheet ... --events 30",
         )
-    if seed < 0:
-        raise UsageError(
-            "a seed is not negative",
-            expected="0 or more",
-            found=str(seed),
-            where="--seed",
-            hint="evalframe floor audit-sheet ... --seed 0",
-        )
+    none_or_more(seed, "--seed", "a seed is not negative", "evalframe floor audit-sheet ... --seed 0")
     source = _Stored(Store.open(store), run, by_timing(decision_timing).label)
     rows = [
         {

@@ -1,5 +1,5 @@
-"""What a caller names: runs and tags, which go into tables, paths and JSON, metrics, parameters, and lists of one thing
-or more."""
+"""What a caller names: runs and tags, which go into tables, paths and JSON, metrics, parameters, numbers, and lists of
+one thing or more."""
 
 from __future__ import annotations
 
@@ -51,6 +51,12 @@ def said_once(
             )
         merged[name] = value
     return merged
+
+
+def none_or_more(number: int, option: str, refusal: str, hint: str) -> None:
+    """Raise UsageError, which says `refusal`, for a number below 0."""
+    if number < 0:
+        raise UsageError(refusal, expected="0 or more", found=str(number), where=option, hint=hint)
 
 
 def axes(layout: str) -> Layout:
